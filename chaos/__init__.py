@@ -1,0 +1,1 @@
+"""The experiment engine: plan an experiment, run it, keep its history, judge it."""

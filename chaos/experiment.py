@@ -1,0 +1,105 @@
+"""What will be done, written down before it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from chaos.contracts import Fault, Workload
+from chaos.specification import Alert, Budgets, Specification, StrikeSpec
+from chaos.stage import Stage
+from chaos.verdict import TOLERATED, Allowed
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """A strike begins this long after the load did."""
+
+    at_s: float
+
+    def __post_init__(self) -> None:
+        if self.at_s < 0:
+            raise ValueError(f"a strike cannot begin before the load does: at_s={self.at_s}")
+
+    def __str__(self) -> str:
+        return f"at {self.at_s:g} s"
+
+
+@dataclass(frozen=True, slots=True)
+class Entering:
+    """A strike begins when this attempt of this request enters this stage.
+
+    `attempt` counts from 1: a router that retries gives each attempt a new bootstrap room.
+    """
+
+    request_id: str
+    stage: Stage
+    attempt: int = 1
+
+    def __str__(self) -> str:
+        return f"when attempt {self.attempt} of {self.request_id} enters {self.stage.value}"
+
+
+Trigger = At | Entering
+
+
+@dataclass(frozen=True, slots=True)
+class Strike:
+    """One fault, when it begins, and how long it lasts.
+
+    It ends early when every request has settled: nothing further can be seen then.
+    """
+
+    fault: Fault
+    on: Trigger = field(default_factory=lambda: At(0.0))
+    for_s: float = 8.0
+
+    def __post_init__(self) -> None:
+        if self.for_s <= 0:
+            raise ValueError(f"a strike must last: for_s={self.for_s}")
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    name: str
+    seed: int
+    workload: Workload
+    strikes: tuple[Strike, ...] = ()
+    budgets: Budgets = field(default_factory=Budgets)
+    alerts: tuple[Alert, ...] = ()
+    allowed: tuple[Allowed, ...] = (TOLERATED,)
+
+    def specification(
+        self, stack: str, guards: Mapping[str, float], concurrency: int
+    ) -> Specification:
+        """The part of the experiment that goes into the history's header.
+
+        `guards` maps each guard that is on to its budget in seconds.
+        """
+        return Specification(
+            name=self.name,
+            seed=self.seed,
+            stack=stack,
+            workload=self.workload.name,
+            concurrency=concurrency,
+            budgets=self.budgets,
+            guards=dict(guards),
+            alerts=self.alerts,
+            strikes=tuple(
+                StrikeSpec(
+                    strike_id(index, strike.fault),
+                    strike.fault.name,
+                    strike.fault.stage,
+                    strike.fault.kind,
+                    str(strike.on),
+                    strike.for_s,
+                )
+                for index, strike in enumerate(self.strikes)
+            ),
+            allowed=self.allowed,
+        )
+
+
+def strike_id(index: int, fault: Fault) -> str:
+    """The name under which a strike appears in history: two strikes may share a fault."""
+    return f"{index + 1}: {fault.name}"

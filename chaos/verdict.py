@@ -1,0 +1,97 @@
+"""What may be concluded: a finding by one oracle, a verdict on one strike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum, IntEnum
+
+
+class Answer(IntEnum):
+    """An oracle's three answers, ordered by how much they should worry us."""
+
+    HOLDS = 0
+    UNKNOWN = 1  # not really tested, cut off, or the oracle failed
+    VIOLATED = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    oracle: str
+    answer: Answer
+    reason: str  # one sentence that a stranger can read
+    evidence: tuple[int, ...] = ()  # the seq of each event that proves it
+    by: str | None = None  # the guard or the alert, where there is one
+    after_s: float | None = None
+    about: tuple[str, ...] = ()  # the requests, nodes or resources concerned
+
+
+class Outcome(Enum):
+    """A strike's outcome. The order is from best to worst; the last two accuse nobody."""
+
+    TOLERATED = "TOLERATED"
+    CAUGHT = "CAUGHT"
+    SURFACED = "SURFACED"
+    FALSE_ALARM = "FALSE_ALARM"
+    LEAKED = "LEAKED"
+    MISROUTED = "MISROUTED"
+    NOT_RECOVERED = "NOT_RECOVERED"
+    WRONG = "WRONG"
+    SILENT = "SILENT"
+    NO_OP = "NO_OP"
+    UNKNOWN = "UNKNOWN"
+
+
+BROKEN = frozenset({Outcome.NO_OP, Outcome.UNKNOWN})
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of one strike, or of the fault-free experiment when there was none."""
+
+    strike: str
+    outcome: Outcome
+    reason: str
+    by: str | None = None  # the guard that caught, the alert that surfaced
+    after_s: float | None = None
+    evidence: tuple[int, ...] = ()
+    stage: str | None = None  # where the worst affected request stood
+    about: tuple[str, ...] = ()  # the affected requests
+
+    def __str__(self) -> str:
+        by = f" by {self.by}" if self.by else ""
+        after = f" in {self.after_s:.2f} s" if self.after_s is not None else ""
+        return f"{self.outcome.value}{by}{after}"
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """One verdict that a specification accepts. `by` None accepts any guard or alert."""
+
+    outcome: Outcome
+    by: str | None = None
+
+    def accepts(self, verdict: Verdict) -> bool:
+        return self.outcome is verdict.outcome and self.by in (None, verdict.by)
+
+    def __str__(self) -> str:
+        return f"{self.outcome.value} by {self.by}" if self.by else self.outcome.value
+
+
+TOLERATED = Allowed(Outcome.TOLERATED)
+
+
+def caught_by(guard: str) -> Allowed:
+    return Allowed(Outcome.CAUGHT, guard)
+
+
+def surfaced_by(alert: str) -> Allowed:
+    return Allowed(Outcome.SURFACED, alert)
+
+
+def accepted(verdict: Verdict, allowed: Iterable[Allowed]) -> bool:
+    return any(one.accepts(verdict) for one in allowed)
+
+
+class NotProven(Exception):
+    """The experiment could not decide: NO_OP or UNKNOWN. Allure shows it as *broken*."""
