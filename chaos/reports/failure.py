@@ -1,0 +1,101 @@
+"""The text of an experiment that did not keep its promise: what happened, and how to see it again.
+
+The first line begins with the worst verdict's name: ci/categories.json sorts by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from chaos.event import Event
+from chaos.history import History
+from chaos.reports.event_line import event_line, seconds_in
+from chaos.specification import StrikeSpec
+from chaos.verdict import BROKEN, Outcome, Verdict
+
+EVIDENCE_LINES_MAX = 30
+ORDER = list(Outcome)  # from best to worst; the last two accuse nobody
+
+
+def failure_text(history: History, refused: Sequence[Verdict], file: Path, reproduce: str) -> str:
+    """Why these verdicts were refused, as a stranger can read it, worst first.
+
+    `file` is where the history was kept, `reproduce` the command that plays it again.
+    """
+    worst_first = sorted(refused, key=_badness, reverse=True)
+    blocks = [_block(history, verdict) for verdict in worst_first]
+    again = [f"history   {file}", f"again     {reproduce}"]
+    return "\n".join([headline(worst_first[0], history), "", *_joined(blocks), "", *again])
+
+
+def headline(verdict: Verdict, history: History) -> str:
+    """`SILENT, not allowed: ...`: one line, begun by the word that categories sort by."""
+    stand = "broken, proves nothing" if verdict.outcome in BROKEN else "not allowed"
+    reason = " ".join(verdict.reason.split())
+    return f"{verdict.outcome.value}, {stand}: {reason} [{history.specification.name}]"
+
+
+def _badness(verdict: Verdict) -> int:
+    """An accusation outweighs a broken experiment: NO_OP and UNKNOWN sort below all others."""
+    place = ORDER.index(verdict.outcome)
+    return place - len(ORDER) if verdict.outcome in BROKEN else place
+
+
+def _joined(blocks: Iterable[list[str]]) -> list[str]:
+    lines: list[str] = []
+    for block in blocks:
+        lines += ["", *block] if lines else block
+    return lines
+
+
+def _block(history: History, verdict: Verdict) -> list[str]:
+    spec = history.specification
+    strike = next((one for one in spec.strikes if one.strike == verdict.strike), None)
+    allowed = ", or ".join(str(one) for one in spec.allowed) or "nothing"
+    lines = [
+        f"strike    {_strike(verdict, strike)}",
+        f"verdict   {verdict}",
+        f"why       {verdict.reason}",
+        f"requests  {', '.join(verdict.about) or 'none was affected'}",
+        f"stage     {verdict.stage or 'not known'}",
+        f"after     {_after(verdict)}",
+        f"signal    {_signal(verdict)}",
+        f"allowed   {allowed}",
+    ]
+    return [*lines, *_evidence(history, verdict)]
+
+
+def _strike(verdict: Verdict, strike: StrikeSpec | None) -> str:
+    if strike is None:
+        return verdict.strike
+    where = f"{strike.stage.value}, {strike.kind.value}"
+    return f"{strike.strike} ({where}), {strike.trigger}, for {strike.for_s:g} s"
+
+
+def _after(verdict: Verdict) -> str:
+    return "no time was taken" if verdict.after_s is None else f"{verdict.after_s:.2f} s"
+
+
+def _signal(verdict: Verdict) -> str:
+    if verdict.by is None:
+        return "no signal moved: no guard and no alert was named"
+    return f"alert {verdict.by}" if verdict.outcome is Outcome.SURFACED else f"guard {verdict.by}"
+
+
+def _evidence(history: History, verdict: Verdict) -> list[str]:
+    wanted = set(verdict.evidence)
+    events = [event for event in history if event.seq in wanted]
+    lines = [_line(history, event) for event in events[:EVIDENCE_LINES_MAX]]
+    if len(events) > EVIDENCE_LINES_MAX:
+        lines.append(f"... and {len(events) - EVIDENCE_LINES_MAX} more in the history")
+    missing = len(wanted) - len(events)
+    if missing:
+        lines.append(f"... and {missing} that this history does not hold")
+    if not lines:
+        lines = ["no event was named"]
+    return [f"{'evidence' if not index else '':<9} {line}" for index, line in enumerate(lines)]
+
+
+def _line(history: History, event: Event) -> str:
+    return event_line(event, seconds_in(history, event))

@@ -1,0 +1,103 @@
+"""Which faults were played at which stage, and what became of them: for the terminal."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from chaos.history import History
+from chaos.stage import FaultKind, Stage
+from chaos.verdict import BROKEN, Outcome, Verdict
+
+ORDER = list(Outcome)
+EMPTY = "·"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A verdict and its place in the matrix; no place for a fault-free experiment."""
+
+    experiment: str
+    verdict: Verdict
+    places: tuple[tuple[Stage, FaultKind], ...] = ()
+    allowed: bool = True
+
+
+def judged(history: History, verdicts: Iterable[Verdict]) -> tuple[Judged, ...]:
+    """Each verdict with the stage and kind of its strike, or of each strike of its set."""
+    spec = history.specification
+    return tuple(
+        Judged(
+            spec.name,
+            verdict,
+            tuple((s.stage, s.kind) for s in spec.strikes if s.strike in verdict.strike),
+            any(one.accepts(verdict) for one in spec.allowed),
+        )
+        for verdict in verdicts
+    )
+
+
+def matrix_text(rows: Sequence[Judged]) -> str:
+    """Stages down, fault kinds across; each cell the worst verdict, and how many more."""
+    cells = _cells(rows)
+    kinds = [kind for kind in FaultKind if any(key[1] is kind for key in cells)]
+    stages = [stage for stage in Stage if any(key[0] is stage for key in cells)]
+    if not cells:
+        return "no strike was judged"
+    table = [["stage", *(kind.name for kind in kinds)]]
+    table += [[stage.value, *(_cell(cells.get((stage, k), [])) for k in kinds)] for stage in stages]
+    covered = f"{len(cells)} of {len(Stage) * len(FaultKind)} cells of the stage x fault matrix"
+    return "\n".join([*_columns(table), "", f"{covered}; {_tally(rows)}"])
+
+
+def list_text(rows: Sequence[Judged]) -> str:
+    """One line per strike: experiment, strike, verdict; a mark where it was not allowed."""
+    table = [
+        ["  " if row.allowed else "! ", row.experiment, row.verdict.strike, str(row.verdict)]
+        for row in rows
+    ]
+    return "\n".join(_columns(table))
+
+
+def _cells(rows: Iterable[Judged]) -> dict[tuple[Stage, FaultKind], list[Outcome]]:
+    cells: dict[tuple[Stage, FaultKind], list[Outcome]] = defaultdict(list)
+    for row in rows:
+        for place in row.places:
+            cells[place].append(row.verdict.outcome)
+    return dict(cells)
+
+
+def _badness(outcome: Outcome) -> int:
+    """A cell shows an accusation before a broken experiment, and that before a good verdict."""
+    if outcome in BROKEN:
+        return ORDER.index(Outcome.SURFACED) * 2 + 1
+    return ORDER.index(outcome) * 2
+
+
+def _cell(outcomes: Sequence[Outcome]) -> str:
+    if not outcomes:
+        return EMPTY
+    worst = max(outcomes, key=_badness)
+    same = outcomes.count(worst)
+    count = f" x{same}" if same > 1 else ""
+    others = f" +{len(outcomes) - same}" if len(outcomes) > same else ""
+    return f"{worst.value}{count}{others}"
+
+
+def _tally(rows: Iterable[Judged]) -> str:
+    counted: dict[Outcome, int] = defaultdict(int)
+    for row in rows:
+        counted[row.verdict.outcome] += 1
+    return ", ".join(f"{one.value} {counted[one]}" for one in ORDER if counted[one])
+
+
+def _columns(table: Sequence[Sequence[str]]) -> list[str]:
+    """Left-aligned columns, two blanks between them, no blank at a line's end."""
+    widths = (
+        [max(len(row[index]) for row in table) for index in range(len(table[0]))] if table else []
+    )
+    return [
+        "  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip()
+        for row in table
+    ]
