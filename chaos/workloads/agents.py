@@ -1,0 +1,69 @@
+"""Agents that work in rounds: ask, read the reply, run a tool, ask again with all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from chaos.contracts import Request
+from chaos.workloads.prompt import not_negative, positive, prompt
+
+
+@dataclass(frozen=True, slots=True)
+class Agents:
+    """`agents` of them, each `rounds` requests long: "a0.0", "a0.1", ..., "a1.0", ...
+
+    The context grows: a round's prompt is the round before, its reply, and a tool's result of
+    `tool_bytes`. `pause_s` is how long the tool takes. Each agent has a routing key,
+    "agent-0", so that a sticky router can keep its prefix cached on one worker. A round that
+    failed is sent up to `tries_max` times in all.
+    """
+
+    agents: int
+    rounds: int
+    pause_s: float = 0.05
+    tokens: int = 24
+    prompt_bytes: int = 160
+    tool_bytes: int = 80
+    tries_max: int = 3
+
+    def __post_init__(self) -> None:
+        positive(
+            agents=self.agents,
+            rounds=self.rounds,
+            tokens=self.tokens,
+            prompt_bytes=self.prompt_bytes,
+            tool_bytes=self.tool_bytes,
+            tries_max=self.tries_max,
+        )
+        not_negative(pause_s=self.pause_s)
+
+    @property
+    def name(self) -> str:
+        return f"{self.agents} agents, {self.rounds} rounds each, {self.tokens} tokens a round"
+
+    def requests(self, rng: Random) -> Sequence[Request]:
+        return [request for agent in range(self.agents) for request in self._agent(agent, rng)]
+
+    def _agent(self, agent: int, rng: Random) -> Iterator[Request]:
+        before: str | None = None
+        for index in range(self.rounds):
+            request_id = f"a{agent}.{index}"
+            yield Request(
+                request_id,
+                0.0 if before is None else self.pause_s,
+                self._task(rng) if before is None else self._tool_result(rng),
+                self.tokens,
+                after=before,
+                routing_key=f"agent-{agent}",
+                tries_max=self.tries_max,
+            )
+            before = request_id
+
+    def _task(self, rng: Random) -> str:
+        return prompt(rng, self.prompt_bytes)
+
+    def _tool_result(self, rng: Random) -> str:
+        """Has a nonce of its own: a round that saw another agent's tool replies differently."""
+        return f" tool: {prompt(rng, self.tool_bytes)} "

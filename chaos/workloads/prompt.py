@@ -1,0 +1,37 @@
+"""The text of a prompt: printable ASCII that no two requests share."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Final
+
+LETTERS: Final = "abcdefghijklmnopqrstuvwxyz "
+NONCE_BYTES: Final = 12  # "[" and ten hexadecimal digits and "]"
+
+
+def prompt(rng: Random, size_bytes: int) -> str:
+    """Exactly this many bytes, beginning with a nonce, so that a reply made from another
+    request's prompt, or from its KV pages, is a different reply.
+
+    ValueError: too short to hold the nonce.
+    """
+    if size_bytes < NONCE_BYTES:
+        raise ValueError(
+            f"a prompt begins with a nonce of {NONCE_BYTES} bytes; {size_bytes} bytes are too few"
+        )
+    filler = "".join(rng.choices(LETTERS, k=size_bytes - NONCE_BYTES))
+    return f"[{rng.getrandbits(40):010x}]{filler}"
+
+
+def positive(**numbers: float) -> None:
+    """ValueError that names the first of these numbers that is not above zero."""
+    for name, number in numbers.items():
+        if number <= 0:
+            raise ValueError(f"{name} must be above zero, not {number}")
+
+
+def not_negative(**numbers: float) -> None:
+    """ValueError that names the first of these numbers that is below zero."""
+    for name, number in numbers.items():
+        if number < 0:
+            raise ValueError(f"{name} must not be negative, not {number}")

@@ -1,0 +1,98 @@
+"""One batch of requests being played: dues, chains of an agent's rounds, and who is open."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import aiohttp
+
+from chaos.contracts import Request
+from chaos.event import Kind
+from stack.load_generator.exchange import Exchange, Target, again
+from stack.load_generator.outbox import Outbox
+
+RETRY_PAUSE_S: Final = 0.1  # agents wait a moment before they send a failed round again
+
+Transcript = asyncio.Future["str | None"]  # prompt and reply of a round; None: it failed
+
+
+class Batch:
+    """Every request is a task; a later round waits for the transcript of the one before."""
+
+    def __init__(
+        self,
+        session: aiohttp.ClientSession,
+        target: Target,
+        requests: Sequence[Request],
+        outbox: Outbox,
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        self._session = session
+        self._target = target
+        self._outbox = outbox
+        self._start_s = loop.time()
+        self._open: dict[str, Exchange] = {}
+        self._transcripts: dict[str, Transcript] = {
+            request.request_id: loop.create_future() for request in requests
+        }
+        self._tasks = [loop.create_task(self._play(request)) for request in requests]
+
+    def on_settled(self, settled: Callable[[], None]) -> asyncio.Task[None]:
+        """Call back once, when every request has settled or was skipped."""
+
+        async def wait() -> None:
+            await asyncio.gather(*self._tasks)
+            settled()
+
+        return asyncio.get_running_loop().create_task(wait())
+
+    def exchange(self, request_id: str) -> Exchange | None:
+        """The open exchange of this id, or None."""
+        return self._open.get(request_id)
+
+    async def give_up(self) -> None:
+        """Close every connection; nothing is marked for it."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _play(self, request: Request) -> None:
+        try:
+            transcript = await self._round(request)
+        except Exception as error:  # noqa: BLE001 - the task's top: our own failure must be told
+            self._outbox.mark(Kind.TOOL_ERROR, request.request_id, {"why": repr(error)})
+            transcript = None
+        self._transcripts[request.request_id].set_result(transcript)
+
+    async def _round(self, request: Request) -> str | None:
+        prompt = request.prompt
+        if request.after is None:
+            await asyncio.sleep(self._start_s + request.due_s - asyncio.get_running_loop().time())
+        else:
+            before = await asyncio.shield(self._transcripts[request.after])
+            if before is None:
+                self._outbox.mark(Kind.SKIPPED, request.request_id, {"after": request.after})
+                return None
+            await asyncio.sleep(request.due_s)
+            prompt = before + prompt
+        return await self._tries(request, prompt)
+
+    async def _tries(self, request: Request, prompt: str) -> str | None:
+        for attempt in range(request.tries_max):
+            if attempt:
+                await asyncio.sleep(RETRY_PAUSE_S)
+            reply = await self._send(again(request, attempt, prompt))
+            if reply is not None:
+                return prompt + reply
+        return None
+
+    async def _send(self, request: Request) -> str | None:
+        exchange = Exchange(self._session, self._target, request, self._outbox)
+        self._open[request.request_id] = exchange
+        try:
+            ending = await exchange.run()
+        finally:
+            del self._open[request.request_id]
+        return exchange.text if ending.kind is Kind.FINISHED else None
