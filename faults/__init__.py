@@ -1,0 +1,1 @@
+"""Ways to hurt a running stack, each with its way back."""

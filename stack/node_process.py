@@ -1,0 +1,212 @@
+"""One node's process: started, watched, replaced in place when it dies, and stopped."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, Protocol
+
+from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
+
+from stack.log_tail import last_lines
+from stack.ports import is_listening
+from stack.process_table import (
+    ProcessId,
+    group_members,
+    tree,
+    wait_all_exit,
+    wait_exit,
+)
+
+_LOOK_S: Final = 0.05
+_READY_EVERY_S: Final = 0.02
+_TERM_MAX_S: Final = 1.0
+_KILL_MAX_S: Final = 2.0
+_SHORT_LIFE_S: Final = 1.0
+_SHORT_LIVES_MAX: Final = 3  # then it is no accident, and starting it again would hide that
+
+
+def _not_yet(ready: bool) -> bool:  # noqa: FBT001 - tenacity calls it with the result
+    return not ready
+
+
+class NodeFailed(Exception):
+    """A node did not start, did not become ready or would not die; says which, and its log."""
+
+
+class Program(Protocol):
+    """What a node runs, and how to see that it answers."""
+
+    @property
+    def ports(self) -> Sequence[int]:
+        """The ports it will listen on."""
+        ...
+
+    def start(self, log: Path) -> ProcessId:
+        """Start it as the leader of a process group of its own."""
+        ...
+
+    def exit_code(self, process: ProcessId) -> int | None: ...
+
+    def ready(self, process: ProcessId) -> bool:
+        """One bounded look: does this very process answer now?"""
+        ...
+
+
+class NodeProcess:
+    """A supervised process. While a fault holds it down it is not replaced."""
+
+    def __init__(self, name: str, program: Program, log: Path) -> None:
+        self.name = name
+        self.log = log
+        self.program = program
+        self.replacements = 0
+        self._process: ProcessId | None = None
+        self._held = True
+        self._failure: NodeFailed | None = None
+        self._short_lives = 0
+        self._began_s = 0.0
+        self._lock = threading.RLock()
+        self._closing = threading.Event()
+        self._watch = threading.Thread(target=self._supervise, name=f"watch {name}", daemon=True)
+
+    @property
+    def process(self) -> ProcessId | None:
+        """The running process, or None while it is down."""
+        process = self._process
+        return process if process is not None and process.alive else None
+
+    @property
+    def failure(self) -> NodeFailed | None:
+        """Why it is not started again any more, or None."""
+        return self._failure
+
+    def tree(self) -> list[ProcessId]:
+        """The process and its descendants, parents first; empty while it is down."""
+        process = self.process
+        return tree(process.pid) if process is not None else []
+
+    def start(self) -> None:
+        """Start it, without waiting for it to answer. Raises NodeFailed for a taken port."""
+        with self._lock:
+            self._begin(self.program)
+            self._held = False
+        if not self._watch.is_alive():
+            self._watch.start()
+
+    def await_ready(self, timeout_s: float) -> None:
+        """Wait until it answers. Raises NodeFailed with its last log lines."""
+        looks = Retrying(
+            stop=stop_after_delay(timeout_s),
+            wait=wait_fixed(_READY_EVERY_S),
+            retry=retry_if_result(_not_yet),
+        )
+        try:
+            looks(self._look)
+        except RetryError:
+            raise NodeFailed(
+                f"{self.name} did not become ready in {timeout_s:g} s; its last lines:\n"
+                f"{last_lines(self.log)}"
+            ) from None
+
+    def kill(self) -> list[ProcessId]:
+        """SIGKILL it with all its descendants and hold it down. Returns what died."""
+        with self._lock:
+            self._held = True
+            return self._end(signal.SIGKILL, 0.0)
+
+    def hold(self) -> None:
+        """From now on its death is somebody's doing: do not replace it."""
+        with self._lock:
+            self._held = True
+
+    def restart(self, timeout_s: float, program: Program | None = None) -> ProcessId:
+        """End it if it runs, start it (as another program, if given), wait until it answers."""
+        with self._lock:
+            self._held = True
+            self._end(signal.SIGKILL, 0.0)
+            self._failure, self._short_lives = None, 0
+            process = self._begin(program or self.program)
+        self.await_ready(timeout_s)
+        with self._lock:
+            self._held = False
+        return process
+
+    def stop(self) -> None:
+        """End it for good: SIGTERM, then SIGKILL."""
+        self._closing.set()
+        with self._lock:
+            self._held = True
+            self._end(signal.SIGTERM, _TERM_MAX_S)
+        if self._watch.is_alive():
+            self._watch.join(_KILL_MAX_S)
+
+    def _begin(self, program: Program) -> ProcessId:
+        for port in program.ports:
+            if is_listening(port):
+                raise NodeFailed(f"{self.name} cannot start: port {port} is already in use")
+        self.program = program
+        self._began_s = time.monotonic()
+        self._process = program.start(self.log)
+        return self._process
+
+    def _look(self) -> bool:
+        process = self._process
+        assert process is not None
+        if self._failure is not None:
+            raise self._failure
+        if not process.alive and self._held:
+            raise self._death(process)
+        return self.program.ready(process)
+
+    def _death(self, process: ProcessId) -> NodeFailed:
+        code = self.program.exit_code(process)
+        return NodeFailed(
+            f"{self.name} exited with code {code} at its start; its last lines:\n"
+            f"{last_lines(self.log)}"
+        )
+
+    def _end(self, first: signal.Signals, grace_s: float) -> list[ProcessId]:
+        process = self._process
+        if process is None:
+            return []
+        victims = tree(process.pid) if process.alive else []
+        # An orphan of a leader that has died already is no descendant any more.
+        victims += [one for one in group_members(process.pid) if one not in victims]
+        if grace_s and process.signal(first):
+            wait_exit(process, grace_s)
+        for victim in victims:
+            victim.signal(signal.SIGKILL)
+        left = wait_all_exit(victims, _KILL_MAX_S)
+        if left:
+            raise NodeFailed(f"{self.name}: pid {[one.pid for one in left]} survived SIGKILL")
+        return victims
+
+    def _supervise(self) -> None:
+        while not self._closing.is_set():
+            process = self._process
+            if process is None or self._held or self._failure is not None:
+                self._closing.wait(_LOOK_S)
+            elif wait_exit(process, _LOOK_S):
+                self._replace(process)
+
+    def _replace(self, dead: ProcessId) -> None:
+        with self._lock:
+            if self._held or self._process is not dead or self._closing.is_set():
+                return
+            short = time.monotonic() - self._began_s < _SHORT_LIFE_S
+            self._short_lives = self._short_lives + 1 if short else 0
+            if self._short_lives >= _SHORT_LIVES_MAX:
+                self._failure = self._death(dead)
+                return
+            try:
+                self._end(signal.SIGKILL, 0.0)
+                self._begin(self.program)
+                self.replacements += 1
+            except NodeFailed as failure:
+                self._failure = failure
+            except Exception as error:  # noqa: BLE001 - a thread has nobody to raise to
+                self._failure = NodeFailed(f"{self.name} could not be replaced: {error!r}")

@@ -1,0 +1,1 @@
+"""One module for each router: its command line and its log."""
