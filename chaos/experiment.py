@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from chaos.contracts import Fault, Workload
 from chaos.specification import Alert, Budgets, Specification, StrikeSpec
 from chaos.stage import Stage
 from chaos.verdict import TOLERATED, Allowed
+
+ALLOWED_MAX = 2  # more would be a test that accepts whatever comes
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,17 @@ class Experiment:
     budgets: Budgets = field(default_factory=Budgets)
     alerts: tuple[Alert, ...] = ()
     allowed: tuple[Allowed, ...] = (TOLERATED,)
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.allowed) <= ALLOWED_MAX:
+            raise ValueError(
+                f"{self.name}: a specification allows one verdict, or two with the reason beside "
+                f"them; this one allows {len(self.allowed)}"
+            )
+
+    def without_strikes(self) -> Experiment:
+        """The fault-free control of this experiment."""
+        return replace(self, name=f"{self.name} (control)", strikes=(), allowed=(TOLERATED,))
 
     def specification(
         self, stack: str, guards: Mapping[str, float], concurrency: int

@@ -1,0 +1,17 @@
+"""Where the suites' report goes when nobody says otherwise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+REPORT = Path(".chaos/report")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """`pytest suites/` alone leaves Allure results; `ci/report` makes the page of them."""
+    if not config.option.allure_report_dir:
+        config.option.allure_report_dir = str(config.rootpath / REPORT / "allure-results")
+        config.option.clean_alluredir = True

@@ -1,0 +1,63 @@
+"""Multi-round agents with growing context: the users whose hang this project was born from."""
+
+from __future__ import annotations
+
+import pytest
+
+from chaos.experiment import Entering, Strike
+from chaos.play import Play
+from chaos.specification import Budgets
+from chaos.stage import Stage
+from chaos.verdict import caught_by
+from chaos.workloads.agents import Agents
+from faults.failpoint import StallWriter
+from faults.process import Freeze, Kill
+
+AGENTS = Agents(agents=3, rounds=5, pause_s=0.05, tokens=24)
+
+
+@pytest.mark.decode
+@pytest.mark.fault_free
+def test_agents_of_five_rounds(play: Play) -> None:
+    play(AGENTS)
+
+
+@pytest.mark.transfer
+@pytest.mark.stall
+def test_agents_of_five_rounds_through_a_stalled_transfer(play: Play) -> None:
+    play(
+        AGENTS,
+        [Strike(StallWriter("prefill-0", after_bytes=20_000), on=Entering("a1.1", Stage.BOOTSTRAP))],
+        allowed=[caught_by("prefill_inflight_watchdog")],
+    )
+
+
+@pytest.mark.stack(topology="1p2d")
+@pytest.mark.observers
+@pytest.mark.fault_free
+def test_sticky_agents_stay_on_their_workers(play: Play) -> None:
+    play(AGENTS)
+
+
+@pytest.mark.stack(topology="1p2d")
+@pytest.mark.observers
+@pytest.mark.kill
+def test_sticky_agents_when_their_decode_is_killed(play: Play) -> None:
+    play(
+        AGENTS,
+        [Strike(Kill("decode-0"), on=Entering("a0.1", Stage.DECODE))],
+        allowed=[caught_by("router_stream_failure"), caught_by("router_error_reply")],
+        budgets=Budgets(converge_s=20.0),
+    )
+
+
+@pytest.mark.stack(topology="1p2d")
+@pytest.mark.observers
+@pytest.mark.freeze
+def test_sticky_agents_when_their_decode_engine_is_frozen(play: Play) -> None:
+    play(
+        AGENTS,
+        [Strike(Freeze("decode-0", part="engine"), on=Entering("a0.1", Stage.DECODE))],
+        allowed=[caught_by("step_watchdog")],
+        budgets=Budgets(converge_s=20.0),
+    )

@@ -1,0 +1,53 @@
+"""The handshake between decode and prefill, hurt before any KV moves."""
+
+from __future__ import annotations
+
+import pytest
+
+from chaos.experiment import Strike
+from chaos.play import Play
+from chaos.verdict import caught_by
+from chaos.workloads.steady import Steady
+from faults.failpoint import DropMetadata
+from faults.network import Blackhole, Refuse, Stall
+
+CONTROL = "decode-0->prefill-0/bootstrap"
+LOAD = Steady(requests=4, every_s=0.1, prompt_bytes=160, tokens=16)
+
+
+@pytest.mark.bootstrap
+@pytest.mark.blackhole
+def test_bootstrap_link_blackholed(play: Play) -> None:
+    # Both ends listen for each other's heartbeat; whichever counts its misses first ends it.
+    play(
+        LOAD,
+        [Strike(Blackhole(CONTROL))],
+        allowed=[caught_by("heartbeat_to_prefill"), caught_by("heartbeat_to_decode")],
+    )
+
+
+@pytest.mark.quick
+@pytest.mark.bootstrap
+@pytest.mark.stall
+def test_bootstrap_link_paused_for_too_long(play: Play) -> None:
+    play(
+        LOAD,
+        [Strike(Stall(CONTROL))],
+        allowed=[caught_by("heartbeat_to_prefill"), caught_by("heartbeat_to_decode")],
+    )
+
+
+@pytest.mark.bootstrap
+@pytest.mark.refuse
+def test_bootstrap_link_refused(play: Play) -> None:
+    play(
+        LOAD,
+        [Strike(Refuse(CONTROL))],
+        allowed=[caught_by("heartbeat_to_prefill"), caught_by("router_error_reply")],
+    )
+
+
+@pytest.mark.bootstrap
+@pytest.mark.drop
+def test_metadata_lost_on_its_way_to_prefill(play: Play) -> None:
+    play(LOAD, [Strike(DropMetadata("prefill-0", "r1"))], allowed=[caught_by("bootstrap_timeout")])

@@ -1,0 +1,81 @@
+"""Clients that leave, leak, dawdle or half-close."""
+
+from __future__ import annotations
+
+import pytest
+
+from chaos.experiment import Strike
+from chaos.play import Play
+from chaos.specification import Budgets
+from chaos.stage import Stage
+from chaos.verdict import caught_by
+from chaos.workloads.lone import Lone
+from chaos.workloads.steady import Steady
+from chaos.workloads.together import Together
+from faults.client import Disconnect, EatenPool, HalfClose, LeakedBodies, SlowReader
+from faults.held import Held
+
+LOAD = Steady(requests=4, every_s=0.1, prompt_bytes=160, tokens=16)
+# Long enough that a request nobody waits for still holds its pages when the resources are read.
+WITH_VICTIM = Together((LOAD, Lone("victim", tokens=4000)))
+LEAVING = Disconnect("victim")
+
+
+@pytest.mark.disconnect
+@pytest.mark.parametrize(
+    ("node", "site", "stage"),
+    [
+        pytest.param("prefill-0", site, stage, id=stage.value, marks=getattr(pytest.mark, stage.value))
+        for site, stage in (
+            ("bootstrap.metadata", Stage.BOOTSTRAP),
+            ("prefill.chunk", Stage.PREFILL),
+            ("transfer.page", Stage.TRANSFER),
+        )
+    ]
+    + [
+        pytest.param("decode-0", site, stage, id=stage.value, marks=getattr(pytest.mark, stage.value))
+        for site, stage in (
+            ("admit.enter", Stage.ADMIT),
+            ("decode.token", Stage.DECODE),
+            ("stream.chunk", Stage.STREAM),
+        )
+    ],
+)
+def test_client_disconnects(play: Play, node: str, site: str, stage: Stage) -> None:
+    play(
+        WITH_VICTIM,
+        [Strike(Held(node, site, "victim", LEAVING, stage))],
+        allowed=[caught_by("abort_propagation")],
+    )
+
+
+@pytest.mark.client
+@pytest.mark.leaked_bodies
+def test_64_leaked_stream_bodies_then_a_probe(play: Play) -> None:
+    play(
+        Together((LOAD, Lone("probe", due_s=3.0))),
+        [Strike(LeakedBodies(count=64, at_byte=200))],
+        budgets=Budgets(service_s=5.0),
+    )
+
+
+@pytest.mark.client
+@pytest.mark.eaten_pool
+def test_a_client_pool_eaten_by_undrained_bodies_blames_nobody_else(play: Play) -> None:
+    play(Together((LOAD, Lone("probe", due_s=2.0))), [Strike(EatenPool(pool=2))])
+
+
+@pytest.mark.stream
+@pytest.mark.slow_reader
+def test_a_slow_reader_holds_up_nobody(play: Play) -> None:
+    play(
+        Together((LOAD, Lone("victim", tokens=200))),
+        [Strike(SlowReader("victim"), for_s=1.5)],
+        budgets=Budgets(service_s=3.0),
+    )
+
+
+@pytest.mark.client
+@pytest.mark.half_close
+def test_a_client_that_closes_its_sending_side(play: Play) -> None:
+    play(LOAD, [Strike(HalfClose("decode-0"))])

@@ -1,0 +1,71 @@
+"""One leg of a request fails while the other one waits for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from chaos.experiment import Entering, Strike
+from chaos.play import Play
+from chaos.specification import Budgets
+from chaos.stage import Stage
+from chaos.verdict import caught_by
+from chaos.workloads.steady import Steady
+from faults.failpoint import LegError
+from faults.network import Latency, Refuse, Reset, Stall
+
+LOAD = Steady(requests=4, every_s=0.1, prompt_bytes=160, tokens=16)
+LONG = Steady(requests=4, every_s=0.1, prompt_bytes=160, tokens=400)
+
+
+@pytest.mark.quick
+@pytest.mark.intake
+@pytest.mark.leg_error
+def test_prefill_answers_500_while_decode_waits(play: Play) -> None:
+    play(LOAD, [Strike(LegError("prefill-0", "r1"))], allowed=[caught_by("router_error_reply")])
+
+
+@pytest.mark.intake
+@pytest.mark.leg_error
+def test_decode_answers_500_while_prefill_waits(play: Play) -> None:
+    play(LOAD, [Strike(LegError("decode-0", "r1"))], allowed=[caught_by("router_error_reply")])
+
+
+@pytest.mark.dispatch
+@pytest.mark.refuse
+def test_prefill_refuses_the_router(play: Play) -> None:
+    play(
+        LOAD,
+        [Strike(Refuse("router->prefill-0"))],
+        allowed=[caught_by("router_error_reply")],
+    )
+
+
+@pytest.mark.dispatch
+@pytest.mark.reset
+def test_decode_link_reset_in_mid_stream(play: Play) -> None:
+    play(
+        LONG,
+        [Strike(Reset("router->decode-0"), on=Entering("r1", Stage.STREAM))],
+        allowed=[caught_by("router_stream_failure"), caught_by("router_error_reply")],
+    )
+
+
+@pytest.mark.quick
+@pytest.mark.stream
+@pytest.mark.stall
+def test_decode_link_pauses_and_heals(play: Play) -> None:
+    play(
+        LONG,
+        [Strike(Stall("router->decode-0"), on=Entering("r1", Stage.STREAM), for_s=1.0)],
+        budgets=Budgets(service_s=4.0),
+    )
+
+
+@pytest.mark.client
+@pytest.mark.latency
+def test_a_slow_client_link_is_no_hang(play: Play) -> None:
+    play(
+        LOAD,
+        [Strike(Latency("client->router", latency_s=0.2))],
+        budgets=Budgets(service_s=3.0),
+    )

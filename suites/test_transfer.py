@@ -1,0 +1,82 @@
+"""The KV transfer, hurt on its way from prefill to decode."""
+
+from __future__ import annotations
+
+import pytest
+
+from chaos.experiment import Entering, Strike
+from chaos.play import Play
+from chaos.specification import Budgets
+from chaos.stage import Stage
+from chaos.verdict import caught_by
+from chaos.workloads.steady import Steady
+from faults.failpoint import DropDoneSignal, StallWriter
+from faults.network import Bandwidth, Blackhole, CutAfter, Latency, Reset, Stall
+
+KV = "prefill-0->decode-0/kv"
+LOAD = Steady(requests=4, every_s=0.1, prompt_bytes=160, tokens=16)
+
+
+@pytest.mark.transfer
+@pytest.mark.blackhole
+def test_kv_transfer_blackholed_from_the_start(play: Play) -> None:
+    play(LOAD, [Strike(Blackhole(KV))], allowed=[caught_by("prefill_inflight_watchdog")])
+
+
+@pytest.mark.quick
+@pytest.mark.transfer
+@pytest.mark.stall
+def test_kv_transfer_stalled_in_the_middle(play: Play) -> None:
+    play(
+        LOAD,
+        [Strike(StallWriter("prefill-0", after_bytes=20_000))],
+        allowed=[caught_by("prefill_inflight_watchdog")],
+    )
+
+
+@pytest.mark.handover
+@pytest.mark.drop
+def test_kv_transfer_stalled_at_the_done_signal(play: Play) -> None:
+    play(
+        LOAD,
+        [Strike(DropDoneSignal("prefill-0"))],
+        allowed=[caught_by("prefill_inflight_watchdog")],
+    )
+
+
+@pytest.mark.transfer
+@pytest.mark.bandwidth
+def test_a_slow_kv_link_is_no_hang(play: Play) -> None:
+    play(
+        Steady(requests=2, every_s=0.1, prompt_bytes=160, tokens=16),
+        [Strike(Bandwidth(KV, kb_s=64))],
+        budgets=Budgets(service_s=5.0),
+    )
+
+
+@pytest.mark.transfer
+@pytest.mark.latency
+def test_a_late_kv_link_is_no_hang(play: Play) -> None:
+    play(LOAD, [Strike(Latency(KV, latency_s=0.2))], budgets=Budgets(service_s=3.0))
+
+
+@pytest.mark.transfer
+@pytest.mark.cut
+def test_kv_link_cut_after_some_pages(play: Play) -> None:
+    play(LOAD, [Strike(CutAfter(KV, n_bytes=20_000))], allowed=[caught_by("router_error_reply")])
+
+
+@pytest.mark.transfer
+@pytest.mark.reset
+def test_kv_link_reset(play: Play) -> None:
+    play(LOAD, [Strike(Reset(KV))], allowed=[caught_by("router_error_reply")])
+
+
+@pytest.mark.transfer
+@pytest.mark.stall
+def test_a_short_pause_of_the_kv_link_is_no_hang(play: Play) -> None:
+    play(
+        LOAD,
+        [Strike(Stall(KV), on=Entering("r1", Stage.BOOTSTRAP), for_s=0.5)],
+        budgets=Budgets(service_s=3.0),
+    )

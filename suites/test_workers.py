@@ -1,0 +1,114 @@
+"""Whole workers and their engines: killed, crashed, frozen, replaced."""
+
+from __future__ import annotations
+
+import pytest
+
+from chaos.experiment import Entering, Strike
+from chaos.play import Play
+from chaos.specification import Budgets
+from chaos.stage import Stage
+from chaos.verdict import caught_by, surfaced_by
+from chaos.workloads.lone import Lone
+from chaos.workloads.steady import Steady
+from chaos.workloads.together import Together
+from faults.failpoint import Crash
+from faults.held import Held
+from faults.process import Freeze, Kill, Restart
+
+LOAD = Steady(requests=4, every_s=0.1, prompt_bytes=160, tokens=16)
+LONG = Steady(requests=4, every_s=0.1, prompt_bytes=160, tokens=400)
+
+
+@pytest.mark.transfer
+@pytest.mark.kill
+def test_prefill_killed_in_a_transfer_and_replaced_on_its_address(play: Play) -> None:
+    play(
+        Together((LOAD, Lone("victim"))),
+        [Strike(Held("prefill-0", "transfer.page", "victim", Kill("prefill-0"), Stage.TRANSFER))],
+        allowed=[caught_by("router_error_reply")],
+    )
+
+
+@pytest.mark.quick
+@pytest.mark.stream
+@pytest.mark.kill
+def test_decode_killed_in_mid_stream(play: Play) -> None:
+    play(
+        LONG,
+        [Strike(Kill("decode-0"), on=Entering("r1", Stage.STREAM))],
+        allowed=[caught_by("router_stream_failure"), caught_by("router_error_reply")],
+    )
+
+
+@pytest.mark.decode
+@pytest.mark.crash
+def test_decode_engine_crashes_in_a_step(play: Play) -> None:
+    play(
+        LONG,
+        [Strike(Crash("decode-0", "decode.step"), on=Entering("r1", Stage.DECODE))],
+        allowed=[caught_by("router_stream_failure"), caught_by("router_error_reply")],
+    )
+
+
+@pytest.mark.quick
+@pytest.mark.decode
+@pytest.mark.freeze
+def test_decode_engine_frozen_while_http_answers(play: Play) -> None:
+    play(
+        LONG,
+        [Strike(Freeze("decode-0", part="engine"), on=Entering("r1", Stage.DECODE))],
+        allowed=[caught_by("step_watchdog")],
+    )
+
+
+@pytest.mark.quick
+@pytest.mark.prefill
+@pytest.mark.freeze
+def test_prefill_engine_frozen_while_http_answers(play: Play) -> None:
+    play(
+        LOAD,
+        [Strike(Freeze("prefill-0", part="engine"))],
+        allowed=[caught_by("step_watchdog"), caught_by("heartbeat_to_prefill")],
+    )
+
+
+@pytest.mark.decode
+@pytest.mark.freeze
+def test_whole_decode_worker_frozen(play: Play) -> None:
+    # Nothing ends a request on a wholly frozen decode worker: both routers wait for it.
+    play(
+        LONG,
+        [Strike(Freeze("decode-0", part="whole"), on=Entering("r1", Stage.DECODE))],
+        allowed=[surfaced_by("smg_worker_health")],
+    )
+
+
+@pytest.mark.observers
+@pytest.mark.freeze
+def test_whole_decode_worker_frozen_by_its_cgroup(play: Play) -> None:
+    play(
+        LONG,
+        [Strike(Freeze("decode-0", part="whole", how="cgroup"), on=Entering("r1", Stage.DECODE))],
+        allowed=[surfaced_by("smg_worker_health")],
+    )
+
+
+@pytest.mark.prefill
+@pytest.mark.freeze
+def test_whole_prefill_worker_frozen(play: Play) -> None:
+    play(
+        LOAD,
+        [Strike(Freeze("prefill-0", part="whole"))],
+        allowed=[caught_by("heartbeat_to_prefill"), surfaced_by("smg_worker_health")],
+    )
+
+
+@pytest.mark.lifecycle
+@pytest.mark.restart
+def test_an_idle_prefill_replaced_between_requests(play: Play) -> None:
+    play(
+        Lone("late", due_s=4.0),
+        [Strike(Restart("prefill-0"), for_s=3.0)],
+        budgets=Budgets(service_s=2.0),
+    )
