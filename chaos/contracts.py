@@ -161,7 +161,11 @@ class Killable(Protocol):
         ...
 
     def restart(self, node: str, timeout_s: float) -> None:
-        """Bring it back in place; returns when it answers again."""
+        """Bring it back in place; returns when it answers again. One that runs is ended first."""
+        ...
+
+    def pids(self, node: str) -> Mapping[str, Json]:
+        """The node's living processes by part ("front", "engine"); empty while it is down."""
         ...
 
 
@@ -171,6 +175,10 @@ class Freezable(Protocol):
 
     def freeze(self, node: str, part: str, how: str) -> Mapping[str, Json]:
         """Freeze by "signal" or by "cgroup"; returns each pid and its process state."""
+        ...
+
+    def frozen(self, node: str, part: str, how: str) -> Mapping[str, Json]:
+        """Read back what `freeze` did, without doing it again: each pid and its state."""
         ...
 
     def thaw(self, node: str, part: str, how: str) -> None: ...

@@ -18,6 +18,7 @@ class GuardSetting:
     factor: float = 0.0
     times_knob: str | None = None  # a second knob that multiplies the first, plus one
     of_router: bool = False
+    fixed: bool = False  # part of the program: it cannot be switched off
 
     def budget_s(self, name: str, settings: Mapping[str, str]) -> float:
         """Seconds until the guard acts, without slack. ValueError when a knob is no number."""
@@ -64,8 +65,8 @@ GUARDS: Mapping[str, GuardSetting] = {
     "kv_verification": GuardSetting("", "on"),
     "sticky_sessions": GuardSetting("--sticky-sessions", "on", of_router=True),
     "router_health": GuardSetting("--health-check-interval-secs", "1", of_router=True),
-    "router_stream_failure": GuardSetting("", "on", of_router=True),
-    "router_error_reply": GuardSetting("", "on", of_router=True),
+    "router_stream_failure": GuardSetting("", "on", of_router=True, fixed=True),
+    "router_error_reply": GuardSetting("", "on", of_router=True, fixed=True),
 }
 
 # Settings that belong to no guard, and yet must be the same for every node.

@@ -27,6 +27,10 @@ class Topology:
             raise ValueError(f"topology: expected like '1p1d' or '2p2d', at least 1 each: {text!r}")
         return cls(int(found[1]), int(found[2]))
 
+    def holds(self, other: Topology) -> bool:
+        """Whether an experiment that needs `other` finds its nodes here."""
+        return self.prefills >= other.prefills and self.decodes >= other.decodes
+
     def names(self, role: str) -> tuple[str, ...]:
         count = {"prefill": self.prefills, "decode": self.decodes}[role]
         return tuple(f"{role}-{index}" for index in range(count))
@@ -84,7 +88,8 @@ class Plan:
 
     def __post_init__(self) -> None:
         _require_known("router", {self.router}, ROUTERS)
-        _require_known("guards_off", self.guards_off, tuple(GUARDS))
+        switches = tuple(name for name, setting in GUARDS.items() if not setting.fixed)
+        _require_known("guards_off", self.guards_off, switches)
         _require_known("knobs", self.knobs, tuple(default_knobs()))
         places = ("router", "prefill", "decode", *self.topology.workers)
         _require_known("environment", self.environment, places)
@@ -94,6 +99,13 @@ class Plan:
             raise ValueError(f"slack_s must be positive, not {self.slack_s}")
         for guard in self.guards.values():  # a knob that is no number has no budget
             assert guard.budget_s > 0
+
+    def __hash__(self) -> int:
+        """By value, as equality is; plans are keys of the stacks that were built from them."""
+        places = frozenset((place, *sorted(v.items())) for place, v in self.environment.items())
+        knobs = frozenset(self.knobs.items())
+        plain = (self.topology, self.router, self.sticky, self.attempts, self.guards_off)
+        return hash((*plain, self.seed, self.timers, self.slack_s, knobs, places))
 
     @property
     def name(self) -> str:

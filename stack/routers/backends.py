@@ -1,0 +1,45 @@
+"""What a router is told about the stack: its own ports and the workers behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from chaos.event import Mark
+from stack.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Backends:
+    """Workers are named by the URL under which the router knows them: their link's."""
+
+    port: int
+    metrics_port: int
+    prefills: Mapping[str, tuple[str, int]]  # node -> (url, bootstrap port)
+    decodes: Mapping[str, str]  # node -> url
+
+    @property
+    def count(self) -> int:
+        return len(self.prefills) + len(self.decodes)
+
+    @property
+    def nodes(self) -> dict[str, str]:
+        """Which node stands behind each URL."""
+        urls = {url: node for node, (url, _) in self.prefills.items()}
+        return {**urls, **{url: node for node, url in self.decodes.items()}}
+
+
+class Router(Protocol):
+    """One kind of router."""
+
+    @property
+    def name(self) -> str: ...
+
+    def command(self, plan: Plan, backends: Backends) -> Sequence[str]:
+        """The arguments after the interpreter."""
+        ...
+
+    def mark(self, line: str) -> Mark | None:
+        """The guard's mark that this line of the log amounts to, if it does."""
+        ...

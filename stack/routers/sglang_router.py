@@ -1,0 +1,26 @@
+"""sglang-router, the older one: it waits for the other leg for ever when one has failed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chaos.event import Mark
+from stack.plan import Plan
+from stack.routers import router_log
+from stack.routers.arguments import shared
+from stack.routers.backends import Backends
+
+
+class SglangRouter:
+    """Logs neither a client that left nor a stream that broke: only error replies are marks."""
+
+    name = "sglang-router"
+
+    def command(self, plan: Plan, backends: Backends) -> Sequence[str]:
+        # Its only policy that looks at the routing key.
+        policy = "manual" if plan.guards["sticky_sessions"].on else "round_robin"
+        words = shared(plan, backends)
+        return ["-m", "sglang_router.launch_router", *words, "--policy", policy]
+
+    def mark(self, line: str) -> Mark | None:
+        return router_log.mark(line)
