@@ -163,7 +163,7 @@ def mla_decode(query: torch.Tensor, query_rope: torch.Tensor, latent_cache: torc
         PAGE=latent_cache.shape[1], BLOCK_TOKENS=block_tokens, COMBINE=COMBINES[launch.combine],
         SPLIT_FASTEST=launch.order == "split_fastest", COLUMNS=SLICE_COLUMNS,
         QUANTISED=latent_scale is not None, POLL_TIMEOUT_NS=launch.poll_timeout_ns,
-        num_warps=4, num_stages=2)  # fmt: skip
+        num_warps=8 if latent_scale is not None else 4, num_stages=2)  # fmt: skip
     if launch.combine == "two_pass":
         second_pass(scratch, out, context_lens, TILE_HEADS, block_tokens)
     return out

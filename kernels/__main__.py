@@ -1,0 +1,33 @@
+"""`python -m kernels`: aot, prove, sweep. Exit 0 good, 1 found something, 2 bad usage."""
+
+import argparse
+import importlib
+import sys
+
+COMMANDS = {
+    "aot": "compile every shipped kernel without a GPU and compare with the golden table",
+    "prove": "prove from the kernel and the launch plan whether a launch deadlocks on a GPU",
+    "sweep": "map TARGET_CTAS, context and batch to safe, deadlock or refused",
+}
+
+
+def main(arguments: list[str]) -> int:
+    """Run one command; what a user got wrong is one line and exit 2."""
+    parser = argparse.ArgumentParser(prog="python -m kernels", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name, summary in COMMANDS.items():
+        command = commands.add_parser(name, help=summary, description=summary)
+        if name in arguments[:1]:  # the others stay unimported: some of them import Triton
+            module = importlib.import_module(f"kernels.{name}")
+            module.add_arguments(command)
+            command.set_defaults(run=module.main)
+    chosen = parser.parse_args(arguments)
+    try:
+        return int(chosen.run(chosen))
+    except ValueError as error:
+        print(f"{parser.prog} {chosen.command}: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,91 @@
+"""Every configuration of every kernel that we ship, as a call of its own launcher.
+
+The AOT gate makes these calls on tensors without storage, so that what it compiles is what a
+launch on a GPU compiles: same specialisation, same tiles, same options.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+import torch
+
+from kernels.device import ARCHITECTURES
+from kernels.gqa_decode import gqa_decode
+from kernels.mla_decode import mla_decode
+from kernels.split_merge import COMBINES, SplitLaunch
+
+BF16 = torch.bfloat16
+E4M3 = torch.float8_e4m3fn
+DTYPES = {"bf16": BF16, "e4m3": E4M3}
+PAGES = 8  # any number: no kernel is compiled for how many pages there are
+PAGE = 16
+SPLITS = 8  # any number, likewise
+# Seen in the SASS of gqa_decode d64 last_arriver; sm_100 is compiled for its residency only.
+SPILLS = {
+    "gqa_decode-d64-bf16-last_arriver": {
+        "sm_100": "ptxas settles on 64 registers so that 8 CTAs fit, and keeps five words of "
+        "addresses on the stack; one of them is read again per KV block"
+    }
+}
+ALL = tuple(architecture.name for architecture in ARCHITECTURES)
+TUNED = (ARCHITECTURES[0].name,)
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """One row of the AOT table. A kernel that spills must say why that is accepted."""
+
+    name: str
+    launch: Callable[[], object]
+    spill_reasons: Mapping[str, str] = field(default_factory=dict[str, str])  # by architecture
+    architectures: tuple[str, ...] = TUNED
+
+
+def empty(*shape: int, dtype: torch.dtype = BF16) -> torch.Tensor:
+    """A tensor that has a shape and no storage."""
+    return torch.empty(shape, dtype=dtype, device="meta")
+
+
+def integers(*shape: int) -> torch.Tensor:
+    return empty(*shape, dtype=torch.int32)
+
+
+def floats(*shape: int) -> torch.Tensor:
+    return empty(*shape, dtype=torch.float32)
+
+
+def decode_gqa(dim: int, cache: torch.dtype, combine: str) -> None:
+    """Eight KV heads with eight query heads each, as in Llama-3-70B and Qwen3-class models."""
+    shape = (PAGES, PAGE, 8)
+    keys = empty(*shape, dim, dtype=cache)
+    scales = (floats(*shape), floats(*shape)) if cache == E4M3 else None
+    gqa_decode(empty(1, 64, dim), keys, keys, integers(1, PAGES), integers(1),
+               SplitLaunch(SPLITS, combine), scales=scales)  # fmt: skip
+
+
+def decode_mla(heads: int, cache: torch.dtype, combine: str) -> None:
+    """DeepSeek-V3: 128 heads on one GPU, 16 on one of eight."""
+    mla_decode(empty(1, heads, 512), empty(1, heads, 64), empty(PAGES, PAGE, 512, dtype=cache),
+               empty(PAGES, PAGE, 64), integers(1, PAGES), integers(1),
+               SplitLaunch(SPLITS, combine), softmax_scale=0.07,
+               latent_scale=floats(PAGES, PAGE) if cache == E4M3 else None)  # fmt: skip
+
+
+def shipped() -> Iterator[Configuration]:
+    """All configurations, in the order of the table."""
+    for combine in COMBINES:
+        yield from decode(combine)
+
+
+def decode(combine: str) -> Iterator[Configuration]:
+    """The decode kernels in one combine mode; bf16 on all GPUs whose residency is asked for."""
+    for dtype, cache in DTYPES.items():
+        targets = ALL if cache == BF16 else TUNED
+        for dim in (64, 128):
+            name = f"gqa_decode-d{dim}-{dtype}-{combine}"
+            yield Configuration(name, partial(decode_gqa, dim, cache, combine),
+                                SPILLS.get(name, {}), targets)  # fmt: skip
+        name = f"mla_decode-{dtype}-{combine}"
+        yield Configuration(name, partial(decode_mla, 128, cache, combine),
+                            architectures=targets)  # fmt: skip
