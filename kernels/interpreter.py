@@ -20,7 +20,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-TRITON = "3.9"  # the version whose faults these are; what is right elsewhere may be wrong here
+from kernels.pin import require_version
+
 Array = NDArray[Any]
 # Untyped, and private: there is no public way into the interpreter.
 triton: Any = importlib.import_module("triton")
@@ -95,8 +96,7 @@ def install() -> None:
         ValueError: another Triton than the one whose faults are known.
         RuntimeError: TRITON_INTERPRET was not set before Triton was imported.
     """
-    if not triton.__version__.startswith(f"{TRITON}."):
-        raise ValueError(f"triton {TRITON}.x is supported, not {triton.__version__}")
+    require_version(triton.__version__)  # what is wrong in this one may be right in another
     if not triton.knobs.runtime.interpret:
         raise RuntimeError("set TRITON_INTERPRET=1 before triton is imported")
     stock._convert_float = _convert_float  # noqa: SLF001 - the faulty function itself
