@@ -47,12 +47,14 @@ class Switchboard:
         self._process: SwitchProcess | None = None
         self._client: Toxiproxy | None = None
         self._meter: TrafficMeter | None = None
+        self._looked_into: int | None = None  # the server's pid, where /proc shows its sockets
         self._kind = "not started"
 
     def __enter__(self) -> Self:
         try:
-            pid = self._attach() if self._server == "external" else self._start()
-            self._meter = TrafficMeter(self._api, pid)
+            external = self._server == "external"
+            self._looked_into = self._attach() if external else self._start()
+            self._meter = TrafficMeter(self._api, self._looked_into)
         except BaseException:
             self.close()
             raise
@@ -93,6 +95,13 @@ class Switchboard:
         self._meter.add(route)
         self._links[name] = ProxiedLink(name, self._api, proxy, route, self._meter)
         return self._links[name]
+
+    def clear(self) -> None:
+        """Take all links off, so that the next stack can use their names."""
+        for link in self._links.values():
+            link.destroy()
+        self._links.clear()
+        self._meter = TrafficMeter(self._api, self._looked_into)
 
     def close(self) -> None:
         """Idempotent. Ends our server, or takes our links off somebody else's."""

@@ -84,21 +84,31 @@ class NodeProcess:
         """Why it is not started again any more, or None."""
         return self._failure
 
+    def last_exit_code(self) -> int | None:
+        """How the process that ran last has ended; None while it runs or nobody knows."""
+        last = self._process
+        return self.program.exit_code(last) if last is not None and not last.alive else None
+
     def tree(self) -> list[ProcessId]:
         """The process and its descendants, parents first; empty while it is down."""
         process = self.process
         return tree(process.pid) if process is not None else []
 
     def start(self) -> None:
-        """Start it, without waiting for it to answer. Raises NodeFailed for a taken port."""
+        """Start it, without waiting for it to answer. Raises NodeFailed for a taken port.
+
+        Until it has answered once, its death is an error and no reason to replace it.
+        """
         with self._lock:
             self._begin(self.program)
-            self._held = False
         if not self._watch.is_alive():
             self._watch.start()
 
     def await_ready(self, timeout_s: float) -> None:
-        """Wait until it answers. Raises NodeFailed with its last log lines."""
+        """Wait until it answers; from then on it is replaced whenever it dies.
+
+        Raises NodeFailed with its last log lines.
+        """
         looks = Retrying(
             stop=stop_after_delay(timeout_s),
             wait=wait_fixed(_READY_EVERY_S),
@@ -111,6 +121,8 @@ class NodeProcess:
                 f"{self.name} did not become ready in {timeout_s:g} s; its last lines:\n"
                 f"{last_lines(self.log)}"
             ) from None
+        with self._lock:
+            self._held = False
 
     def kill(self) -> list[ProcessId]:
         """SIGKILL it with all its descendants and hold it down. Returns what died."""
@@ -131,8 +143,6 @@ class NodeProcess:
             self._failure, self._short_lives = None, 0
             process = self._begin(program or self.program)
         self.await_ready(timeout_s)
-        with self._lock:
-            self._held = False
         return process
 
     def stop(self) -> None:

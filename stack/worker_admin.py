@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final
 
-from chaos.contracts import Evidence, Failpoint
+from chaos.contracts import Failpoint
 from chaos.event import Json
 
 CALL_MAX_S: Final = 2.0  # the endpoint promises an answer within 1 s, also when frozen
@@ -74,36 +74,3 @@ class WorkerAdmin:
             raise AdminSilent(f"{self.node}: {method} {path}: {answer.status} {reason}")
         found: Mapping[str, Any] = json.loads(content or b"{}")
         return found
-
-
-class HitProof:
-    """The hit count of an armed failpoint. Keeps what it last read: a crash takes the counter
-    away with the process, and that is the very effect that was wanted.
-    """
-
-    def __init__(self, admin: WorkerAdmin, identity: int, failpoint: Failpoint) -> None:
-        self._admin = admin
-        self._identity = identity
-        self._failpoint = failpoint
-        self._last: dict[str, Json] = {"hits": 0}
-
-    def read(self) -> Evidence:
-        try:
-            self._last = self._admin.state(self._identity)
-        except AdminSilent as silence:
-            gone = self._failpoint.action == "crash"
-            return Evidence(gone or self._bit, {**self._detail, "unreadable": str(silence)})
-        return Evidence(self._bit, self._detail)
-
-    @property
-    def _bit(self) -> bool:
-        return int(self._last.get("hits") or 0) > 0
-
-    @property
-    def _detail(self) -> dict[str, Json]:
-        return {
-            "node": self._admin.node,
-            "site": self._failpoint.site,
-            "action": self._failpoint.action,
-            **self._last,
-        }

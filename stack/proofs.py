@@ -1,0 +1,103 @@
+"""Proofs that a worker-level fault took effect, read back from the worker itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from chaos.contracts import Evidence, Failpoint
+from chaos.event import Json
+from stack.worker_admin import AdminSilent, WorkerAdmin
+
+
+@dataclass(slots=True)
+class HitProof:
+    """The hit count of an armed failpoint.
+
+    Keeps what it last read: a crash takes the counter away together with the process, and is
+    itself the effect that was wanted.
+    """
+
+    admin: WorkerAdmin
+    identity: int
+    failpoint: Failpoint
+    same_process: Callable[[], bool]
+    last: dict[str, Json] = field(default_factory=lambda: {"hits": 0})
+
+    def read(self) -> Evidence:
+        detail: dict[str, Json] = {
+            "node": self.admin.node,
+            "site": self.failpoint.site,
+            "action": self.failpoint.action,
+        }
+        try:
+            self.last = self.admin.state(self.identity)
+        except AdminSilent as silence:
+            detail["unreadable"] = str(silence)
+        crashed = self.failpoint.action == "crash" and not self.same_process()
+        bit = crashed or int(self.last.get("hits") or 0) > 0
+        return Evidence(bit, {**detail, **self.last, "crashed": crashed})
+
+
+@dataclass(slots=True)
+class KnobProof:
+    """The knobs as the restarted worker reads them back.
+
+    Keeps what it last read: a bad knob may well hang the process that has it.
+    """
+
+    admin: WorkerAdmin
+    wanted: Mapping[str, str]
+    last: dict[str, Json] = field(default_factory=dict[str, Json])
+
+    def read(self) -> Evidence:
+        detail: dict[str, Json] = {"node": self.admin.node}
+        try:
+            knobs = self.admin.knobs()
+            self.last = {name: knobs.get(name) for name in self.wanted}
+        except AdminSilent as silence:
+            detail["unreadable"] = str(silence)
+        bit = bool(self.last) and all(_same(self.last[n], text) for n, text in self.wanted.items())
+        return Evidence(bit, {**detail, **self.last})
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedProof:
+    """The worker did not start with these knobs: its exit code and last words say so."""
+
+    node: str
+    exit_code: int | None
+    last_words: str
+
+    def read(self) -> Evidence:
+        detail: dict[str, Json] = {
+            "node": self.node,
+            "refused": True,
+            "exit_code": self.exit_code,
+            "last_words": self.last_words,
+        }
+        return Evidence(bit=True, detail=detail)
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentProof:
+    """The variables in the environment of a running process, as the kernel shows them."""
+
+    node: str
+    environment: Callable[[], Mapping[str, str]]
+    wanted: Mapping[str, str]
+
+    def read(self) -> Evidence:
+        seen = self.environment()
+        found: dict[str, Json] = {name: seen.get(name) for name in self.wanted}
+        return Evidence(found == dict(self.wanted), {"node": self.node, **found})
+
+
+def _same(value: Json, text: str) -> bool:
+    """Whether an effective value is what a variable's text says: 512 is "512" and "512.0"."""
+    if isinstance(value, bool):
+        return text.lower() in ({"1", "true"} if value else {"0", "false"})
+    try:
+        return value is not None and float(value) == float(text)
+    except ValueError:
+        return value == text
