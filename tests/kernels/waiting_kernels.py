@@ -2,7 +2,7 @@
 
 They run in child processes, under Triton's interpreter and its compiler.
 """
-# ruff: noqa: ANN001, ANN201, N803 - Triton's calling convention: untyped, capitals for constants
+# ruff: noqa: ANN001, ANN201 - Triton's calling convention is untyped
 # pyright: basic, reportMissingTypeStubs=false, reportArgumentType=false, reportCallIssue=false
 # pyright: reportAttributeAccessIssue=false, reportOperatorIssue=false, reportIndexIssue=false
 #   (the bodies are compiled by Triton, which is not what a type checker sees)
@@ -54,7 +54,7 @@ def owner_waits(counter, out, total):
 
 @triton.jit
 def lock(held, counter, times):
-    for _ in range(0, times):
+    for _ in range(times):
         while tl.atomic_cas(held, 0, 1) != 0:
             pass
         tl.store(counter, tl.load(counter) + 1)
@@ -63,7 +63,7 @@ def lock(held, counter, times):
 
 @triton.jit
 def lost_lock(held, counter, times):
-    for _ in range(0, times):
+    for _ in range(times):
         while tl.atomic_cas(held, 0, 1) != 0:
             pass
         tl.store(counter, tl.load(counter) + 1)
@@ -71,7 +71,7 @@ def lost_lock(held, counter, times):
 
 @triton.jit
 def racy_count(counter, times):
-    for _ in range(0, times):
+    for _ in range(times):
         tl.store(counter, tl.load(counter, volatile=True) + 1)
 
 
@@ -88,15 +88,15 @@ def bounded_while(flag, out, turns):
 @triton.jit
 def bounded_for(flag, out, turns):
     seen = 0
-    for _ in range(0, turns):
+    for _ in range(turns):
         seen += tl.atomic_add(flag, 0)
     tl.store(out + tl.program_id(0), seen + turns)
 
 
 @triton.jit
 def bounded_for_with_an_overwritten_variable(flag, out, turns):
-    for turn in range(0, turns):
-        turn = 0
+    for turn in range(turns):
+        turn = 0  # noqa: PLW2901 - the point: the loop counts where no local shows it
         tl.atomic_add(flag, turn)
     tl.store(out + tl.program_id(0), turns)
 
@@ -150,7 +150,7 @@ def indices(out, counter):
     x = tl.program_id(0)
     y = tl.program_id(1)
     z = tl.program_id(2)
-    for _ in range(0, 3):
+    for _ in range(3):
         tl.atomic_add(counter, 1)
     at = (z * tl.num_programs(1) + y) * tl.num_programs(0) + x
     tl.store(out + at, tl.program_id(0) + 10 * tl.program_id(1) + 100 * tl.program_id(2))
