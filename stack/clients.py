@@ -47,8 +47,17 @@ class Clients:
     def pid(self) -> int:
         return self._process.pid
 
-    def start(self, requests: Sequence[Request], listener: Listener) -> None:
-        """Play these requests.
+    def aim(self, url: str | Callable[[], str]) -> None:
+        """Send the next batches there."""
+        self._url = url
+
+    def start(
+        self,
+        requests: Sequence[Request],
+        listener: Listener,
+        within_s: float = START_WITHIN_S,
+    ) -> None:
+        """Play these requests; returns when the process has taken them.
 
         ValueError: an id comes twice, or `after` names no earlier request. BatchRunning: see
         there. LoadGeneratorDied, TimeoutError: the process did not take them.
@@ -65,7 +74,7 @@ class Clients:
         self._settled.clear()
         self._process.ask(
             "start",
-            START_WITHIN_S,
+            within_s,
             batch=self._batch,
             url=(self._url if isinstance(self._url, str) else self._url()).rstrip("/"),
             model=self._model,
@@ -136,8 +145,12 @@ class Clients:
                 return
             if listener is None or report.batch != self._batch:
                 return
-            for mark in report.marks:
-                listener(mark)
+            try:
+                for mark in report.marks:
+                    listener(mark)
+            except BaseException:
+                self._listener = None  # it failed; it is not asked to hear about its own end
+                raise
         if report.settled:
             self._settled.set()
 

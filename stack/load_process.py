@@ -132,10 +132,15 @@ class LoadProcess:
                 spawned.put(error)
                 return
             spawned.put(child)
-            self._read(child)
-            child.kill()  # a child that only closed its pipe, or broke it off half way
+            why = ""
+            try:
+                self._read(child)
+            except Exception as error:  # noqa: BLE001 - a thread has nobody to raise to
+                why = f"its reader failed with {error!r}; "
+            child.kill()  # a child that only closed its pipe, or that has no reader any more
             code = child.wait()
-            self._tell_death(code, _tail(last_words))
+            self._tell_death(f"{why}it ended with code {code}: {_tail(last_words)}")
+            self._close_pipes(child)
 
     def _read(self, child: subprocess.Popen[bytes]) -> None:
         assert child.stdout is not None
@@ -152,8 +157,15 @@ class LoadProcess:
             settled = bool(message.get("settled"))
             self._hear(Report(time.monotonic_ns(), message["batch"], marks, settled))
 
-    def _tell_death(self, code: int, last_words: str) -> None:
-        self._died = f"the load generator ended with code {code}: {last_words or 'no last words'}"
+    def _close_pipes(self, child: subprocess.Popen[bytes]) -> None:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        with self._lock:  # a writer that has just looked whether it lives must not hit a new file
+            child.stdin.close()
+        child.stdout.close()
+
+    def _tell_death(self, why: str) -> None:
+        self._died = f"the load generator died: {why}"
         for answer in list(self._answers.values()):
             answer.put(LoadGeneratorDied(self._died))
         self._hear(Report(time.monotonic_ns(), died=self._died))

@@ -12,6 +12,7 @@ from chaos.contracts import Request
 from chaos.event import Kind
 from stack.load_generator.exchange import Exchange, Target, again
 from stack.load_generator.outbox import Outbox
+from stack.load_generator.turnstile import Turnstile
 
 RETRY_PAUSE_S: Final = 0.1  # agents wait a moment before they send a failed round again
 
@@ -33,6 +34,7 @@ class Batch:
         self._target = target
         self._outbox = outbox
         self._start_s = loop.time()
+        self._turnstile = Turnstile()
         self._open: dict[str, Exchange] = {}
         self._transcripts: dict[str, Transcript] = {
             request.request_id: loop.create_future() for request in requests
@@ -89,6 +91,7 @@ class Batch:
         return None
 
     async def _send(self, request: Request) -> str | None:
+        await self._turnstile.enter()
         exchange = Exchange(self._session, self._target, request, self._outbox)
         self._open[request.request_id] = exchange
         try:

@@ -28,13 +28,16 @@ class Target:
     url: str
     model: str | None = None
 
-    def body(self, request: Request) -> dict[str, Json]:
-        body: dict[str, Json] = {
+    def body(self, request: Request) -> dict[str, object]:
+        """OpenAI's completion request."""
+        body: dict[str, object] = {
             "prompt": request.prompt,
             "max_tokens": request.tokens_max,
             "temperature": request.temperature,
             "stream": request.stream,
         }
+        if request.stream:  # engines join tokens into one piece; only they know how many
+            body["stream_options"] = {"include_usage": True}
         if self.model is not None:
             body["model"] = self.model
         if request.seed is not None:
