@@ -1,0 +1,1 @@
+"""The subcommands of `python -m chaos`, one per file: each adds its options and does its work."""
