@@ -29,7 +29,7 @@ class Kind(Enum):
     # The experiment's own deeds.
     STRUCK = "struck"  # about: the strike; detail: the proof read on entry, with "bit"
     HEALED = "healed"  # about: the strike; detail: the proof read before undoing, with "bit"
-    READING = "reading"  # about: "node/metric"; value
+    READING = "reading"  # about: "node/metric"; value, probe: the name of who read it
     UNREADABLE = "unreadable"  # about: "node/metric" or "node"; why: a probe got no answer
     LAG = "lag"  # lag_s: our own load generator's loop was late by this much
     LOST = "lost"  # count: a node dropped this many trace marks; the evidence has a hole
@@ -67,3 +67,13 @@ class Event:
     stage: Stage | None = None
     attempt: int | None = None
     detail: Mapping[str, Json] = field(default_factory=dict[str, Json])
+
+
+def number(event: Event, name: str) -> float:
+    """A number from the event's detail. ValueError: it is not there, or it is not a number."""
+    value = event.detail.get(name)
+    if isinstance(value, int | float):
+        return float(value)
+    raise ValueError(
+        f"event {event.seq} ({event.kind.value}): {name} must be a number, not {value!r}"
+    )

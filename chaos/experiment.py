@@ -83,11 +83,16 @@ class Experiment:
         return replace(self, name=f"{self.name} (control)", strikes=(), allowed=(TOLERATED,))
 
     def specification(
-        self, stack: str, guards: Mapping[str, float], concurrency: int
+        self,
+        stack: str,
+        guards: Mapping[str, float],
+        concurrency: int,
+        patience: Mapping[str, float] | None = None,
     ) -> Specification:
         """The part of the experiment that goes into the history's header.
 
-        `guards` maps each guard that is on to its budget in seconds.
+        `guards` maps each guard that is on to its budget in seconds, and `patience` to the
+        time-out that its knob sets, where it has one.
         """
         return Specification(
             name=self.name,
@@ -97,6 +102,7 @@ class Experiment:
             concurrency=concurrency,
             budgets=self.budgets,
             guards=dict(guards),
+            patience=dict(patience or {}),
             alerts=self.alerts,
             strikes=tuple(
                 StrikeSpec(
@@ -106,6 +112,7 @@ class Experiment:
                     strike.fault.kind,
                     str(strike.on),
                     strike.for_s,
+                    alive=getattr(strike.fault, "alive", False) is True,
                 )
                 for index, strike in enumerate(self.strikes)
             ),

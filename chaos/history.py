@@ -1,17 +1,23 @@
-"""An experiment's past: ordered, finished, read-only."""
+"""An experiment's past: ordered, finished, read-only, with its indexes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-from chaos.event import Event
+from chaos.event import Event, Kind, Mark
+from chaos.life import Life, base_id, life
 from chaos.specification import Specification
 
 
 @dataclass(frozen=True)
 class History:
-    """Events in the order of time; `control` is the fault-free run of the same seed."""
+    """Events in the order of time; `control` is the fault-free run of the same seed.
+
+    Each index is built once, in one pass, when somebody first asks for it.
+    """
 
     events: tuple[Event, ...]
     specification: Specification
@@ -19,3 +25,63 @@ class History:
 
     def __iter__(self) -> Iterator[Event]:
         return iter(self.events)
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    def of(self, kind: Kind) -> Sequence[Event]:
+        return self._by_kind.get(kind, ())
+
+    def about(self, subject: str) -> Sequence[Event]:
+        return self._by_about.get(subject, ())
+
+    def phase_ns(self, phase: str) -> int | None:
+        """When this phase began. None: the run never came so far."""
+        return next((e.at_ns for e in self.of(Kind.PHASE) if e.about == phase), None)
+
+    @property
+    def start_ns(self) -> int:
+        return self.events[0].at_ns if self.events else 0
+
+    @property
+    def end_ns(self) -> int:
+        return self.events[-1].at_ns if self.events else 0
+
+    @cached_property
+    def lives(self) -> Mapping[str, Life]:
+        """Every request that was sent, by its id, in the order of sending."""
+        told = ((e.about, life(e.about, self._by_about[e.about])) for e in self.of(Kind.SENT))
+        return {request_id: one for request_id, one in told if one is not None}
+
+    def reference(self, life: Life) -> Life | None:
+        """The same request in the control; a round that is tried again is the same request."""
+        if self.control is None:
+            return None
+        lives = self.control.lives
+        return lives.get(life.request_id) or lives.get(base_id(life.request_id))
+
+    @cached_property
+    def _by_kind(self) -> dict[Kind, list[Event]]:
+        index: defaultdict[Kind, list[Event]] = defaultdict(list)
+        for event in self.events:
+            index[event.kind].append(event)
+        return dict(index)
+
+    @cached_property
+    def _by_about(self) -> dict[str, list[Event]]:
+        index: defaultdict[str, list[Event]] = defaultdict(list)
+        for event in self.events:
+            index[event.about].append(event)
+        return dict(index)
+
+
+def ordered(marks: Sequence[Mark]) -> tuple[Event, ...]:
+    """Give each mark its place: by time, and among equals in the order of their arrival."""
+    return tuple(
+        Event(seq, m.at_ns, m.actor, m.kind, m.about, m.stage, m.attempt, m.detail)
+        for seq, m in enumerate(sorted(marks, key=_at_ns))
+    )
+
+
+def _at_ns(mark: Mark) -> int:
+    return mark.at_ns

@@ -14,11 +14,14 @@ class Budgets:
     """Every wait of an experiment, in seconds.
 
     `service_s`: a request that took at most this much longer than in the fault-free control
-    was not affected. `settle_s`: an affected request that has not ended this long after it was
-    affected (sent, or struck if that came later) is hung.
+    was not affected. `delay_s`: one that ended correctly and took at most this much longer is
+    tolerated "with delay", though no guard spoke; beyond it, somebody must. `settle_s`: an
+    affected request that has not ended this long after it was affected (sent, or struck if that
+    came later) is hung.
     """
 
     service_s: float = 1.0
+    delay_s: float = 2.0
     settle_s: float = 6.0
     detect_s: float = 4.0  # an alert must fire this soon after the strike
     trigger_s: float = 6.0  # a strike's trigger must come this soon after the load began
@@ -61,6 +64,8 @@ class StrikeSpec:
     kind: FaultKind
     trigger: str
     for_s: float
+    nodes: tuple[str, ...] = ()  # those it hurts; empty: every node that its id names
+    alive: bool = False  # it only slows: whatever it touches still makes progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +77,7 @@ class Specification:
     concurrency: int
     budgets: Budgets
     guards: Mapping[str, float] = field(default_factory=dict[str, float])  # name -> budget_s
+    patience: Mapping[str, float] = field(default_factory=dict[str, float])  # name -> its time-out
     alerts: tuple[Alert, ...] = ()
     strikes: tuple[StrikeSpec, ...] = ()
     allowed: tuple[Allowed, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, IntEnum
 
 
@@ -52,11 +52,12 @@ class Verdict:
     strike: str
     outcome: Outcome
     reason: str
-    by: str | None = None  # the guard that caught, the alert that surfaced
+    by: str | None = None  # the guard that caught ("a+b" when two did), the alert that surfaced
     after_s: float | None = None
     evidence: tuple[int, ...] = ()
     stage: str | None = None  # where the worst affected request stood
     about: tuple[str, ...] = ()  # the affected requests
+    together: tuple[str, ...] = ()  # other strikes that the same requests are charged to
 
     def __str__(self) -> str:
         by = f" by {self.by}" if self.by else ""
@@ -90,7 +91,10 @@ def surfaced_by(alert: str) -> Allowed:
 
 
 def accepted(verdict: Verdict, allowed: Iterable[Allowed]) -> bool:
-    return any(one.accepts(verdict) for one in allowed)
+    """True when the verdict is allowed. Where several guards caught, each must be."""
+    choices = tuple(allowed)
+    parts = [replace(verdict, by=by) for by in verdict.by.split("+")] if verdict.by else [verdict]
+    return all(any(one.accepts(part) for one in choices) for part in parts)
 
 
 class NotProven(Exception):

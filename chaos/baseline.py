@@ -1,0 +1,102 @@
+"""Owns what a resource must return to, and how far from it still counts as returned.
+
+The baseline of a resource is the higher of two idle readings: the run's own start, and the end of
+the fault-free control, which was loaded just as much. So what a healthy stack keeps after load
+(a router's pooled connections, a grown thread pool) is no leak.
+
+Tolerance, by the metric's name:
+- sockets, connections, descriptors, threads: pools grow to the concurrency and shrink when they
+  like. With a control, two more than the baseline are tolerated; without one there is nothing to
+  compare with, and four per concurrent request are tolerated on top of two;
+- resident memory: a quarter more, since allocators keep what they got;
+- all else (KV pages, slots, rooms, in-flight counters, shared memory): nothing. One page is a leak.
+A metric whose name says `free` or `available` leaks downwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from chaos.event import Event, Kind, number
+from chaos.history import History
+from chaos.sampler import RESOURCE
+
+POOLED = ("socket", "connection", "descriptor", "fds", "thread")
+MEMORY = ("resident", "rss", "memory_bytes")
+POOL_SLACK = 2.0
+POOL_PER_REQUEST = 4.0  # client to router, router to both legs, and one between the workers
+MEMORY_SLACK = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    steady: Mapping[str, float]
+    control: Mapping[str, float] | None
+    concurrency: int
+
+    def is_back(self, now: Mapping[str, float]) -> bool:
+        return not self.missing(now) and not any(self.excess(n, now[n]) > 0 for n in self.steady)
+
+    def missing(self, now: Mapping[str, float]) -> tuple[str, ...]:
+        """What was read at the start and is not read any more."""
+        return tuple(name for name in self.steady if name not in now)
+
+    def excess(self, name: str, value: float) -> float:
+        """How much more than tolerated is still held; at most 0 when it was given back."""
+        sign = -1.0 if grows_when_freed(name) else 1.0
+        before = [side[name] for side in (self.steady, self.control or {}) if name in side]
+        peak = max(sign * one for one in before)
+        return sign * value - peak - self._tolerance(name, abs(peak))
+
+    def _tolerance(self, name: str, peak: float) -> float:
+        metric = _metric(name)
+        if any(word in metric for word in POOLED):
+            per_request = POOL_PER_REQUEST * self.concurrency if self.control is None else 0.0
+            return POOL_SLACK + per_request
+        if any(word in metric for word in MEMORY):
+            return MEMORY_SLACK * peak
+        return 0.0
+
+
+def grows_when_freed(name: str) -> bool:
+    return any(word in _metric(name) for word in ("free", "available"))
+
+
+def _metric(name: str) -> str:
+    return name.rpartition("/")[2].lower()
+
+
+def steady(history: History) -> dict[str, float]:
+    """Each resource as it was before the load; the last reading of that phase counts."""
+    return _readings(history, history.start_ns, history.phase_ns("disturb"))
+
+
+def rest(history: History) -> dict[str, float]:
+    """Each resource as it was after recovery; the last reading counts."""
+    return _readings(history, history.phase_ns("recover"), history.end_ns + 1)
+
+
+def control_rest(control: History | None) -> dict[str, float] | None:
+    return None if control is None else rest(control)
+
+
+def _readings(history: History, begin_ns: int | None, end_ns: int | None) -> dict[str, float]:
+    """The last word on each resource. A node that could not be read unsays what it said before."""
+    values: dict[str, float] = {}
+    if begin_ns is None or end_ns is None:
+        return values
+    told = (*history.of(Kind.READING), *history.of(Kind.UNREADABLE))
+    for event in sorted((one for one in told if one.actor == RESOURCE), key=lambda one: one.seq):
+        if begin_ns <= event.at_ns < end_ns:
+            _say(values, event)
+    return values
+
+
+def _say(values: dict[str, float], event: Event) -> None:
+    if event.kind is Kind.READING:
+        values[event.about] = number(event, "value")
+        return
+    node = event.about.partition("/")[0]
+    for name in [one for one in values if one.partition("/")[0] == node]:
+        del values[name]

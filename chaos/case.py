@@ -1,0 +1,159 @@
+"""Owns the case against one strike: all that the oracles found and that is charged to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from chaos.blow import Blow, blows, charged
+from chaos.clock import ns
+from chaos.facts import Facts
+from chaos.fate import Fate, State, fates
+from chaos.history import History
+from chaos.oracles import affinity, endings, false_alarm, recovery, resources, signals, tokens
+from chaos.oracles.completeness import holes
+from chaos.oracles.signals import Firing
+from chaos.oracles.symptom import Symptom
+from chaos.oracles.vacuity import toothless
+
+FAULT_FREE = "fault-free"
+OPEN = frozenset({State.CAUGHT, State.OVERRAN, State.HUNG})  # affected: somebody must answer
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    strike: str
+    holes: tuple[str, ...]
+    toothless: str | None
+    fates: tuple[Fate, ...]  # of every request that is charged to this strike
+    firing: Firing | None  # the first one that counts, in time or not
+    firing_after_s: float
+    detect_s: float
+    wrong: tuple[Symptom, ...]
+    unrecovered: tuple[Symptom, ...]
+    misrouted: tuple[Symptom, ...]
+    leaked: tuple[Symptom, ...]
+    false_alarms: tuple[Symptom, ...]
+
+    @property
+    def affected(self) -> tuple[Fate, ...]:
+        """The worst first: what hung, what ended too late, what was caught; the longest first."""
+        order = (State.HUNG, State.OVERRAN, State.CAUGHT)
+        mine = [one for one in self.fates if one.state in OPEN]
+        return tuple(sorted(mine, key=lambda one: (order.index(one.state), -one.after_s)))
+
+    @property
+    def delayed(self) -> tuple[Fate, ...]:
+        return tuple(one for one in self.fates if one.state is State.DELAYED)
+
+    @property
+    def facts(self) -> Facts:
+        affected = self.affected
+        return Facts(
+            complete=not self.holes,
+            bit=self.toothless is None,
+            affected=bool(affected),
+            hung=any(one.state is State.HUNG for one in affected),
+            named=all(one.by or one.life.guards for one in affected),
+            in_budget=all(one.state is State.CAUGHT for one in affected),
+            alert=self.firing is not None,
+            alert_in_time=self.firing is not None and self.firing_after_s <= self.detect_s,
+            wrong=bool(self.wrong),
+            recovered=not self.unrecovered,
+            misrouted=bool(self.misrouted),
+            leaked=bool(self.leaked),
+            false_alarm=bool(self.false_alarms),
+        )
+
+
+def cases(history: History) -> tuple[Case, ...]:
+    """One case per strike that was planned; one more, fault-free, when there was none, or when
+    something happened that no strike can be charged with."""
+    evidence = _Evidence(history)
+    mine = tuple(evidence.case(one) for one in evidence.blows)
+    stray = evidence.case(None)
+    uncharged = (stray.affected, stray.wrong, stray.misrouted, stray.false_alarms)
+    return (*mine, stray) if not mine or any(uncharged) else mine
+
+
+class _Evidence:
+    """What all oracles found in one history, once."""
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        self._budgets = history.specification.budgets
+        self.blows = blows(history)
+        self._fates = fates(history)
+        crying = signals.crying(history)
+        self._firings = [one for one in signals.firings(history) if one.alert not in crying]
+        self._wrong = (*endings.symptoms(history), *tokens.symptoms(history))
+        self._unrecovered = recovery.symptoms(history)
+        self._misrouted = affinity.symptoms(history)
+        self._leaked = resources.symptoms(history)
+        self._false_alarms = false_alarm.symptoms(history)
+        self._holes = (*holes(history), *self._unread())
+
+    def case(self, blow: Blow | None) -> Case:
+        """The case against this strike, or against nobody."""
+        mine = tuple(one for one in self._fates if _names(blow, one.strikes))
+        since_ns = self._since_ns(blow, mine)
+        firing = self._first_firing(blow, since_ns)
+        return Case(
+            strike=blow.strike if blow else FAULT_FREE,
+            holes=(*self._holes, *_undecided(mine), *self._blind(mine, firing)),
+            toothless=toothless(self._history, blow) if blow else None,
+            fates=mine,
+            firing=firing,
+            firing_after_s=(firing.at_ns - since_ns) / ns(1) if firing else 0.0,
+            detect_s=self._budgets.detect_s,
+            wrong=self._charged(blow, self._wrong),
+            unrecovered=self._charged(blow, self._unrecovered),
+            misrouted=self._charged(blow, self._misrouted),
+            leaked=self._charged(blow, self._leaked),
+            false_alarms=self._charged(blow, self._false_alarms),
+        )
+
+    def _charged(self, blow: Blow | None, symptoms: Sequence[Symptom]) -> tuple[Symptom, ...]:
+        return tuple(
+            one
+            for one in symptoms
+            if _names(blow, [to.strike for to in charged(self.blows, one.since_ns, one.at_ns)])
+        )
+
+    def _since_ns(self, blow: Blow | None, mine: Sequence[Fate]) -> int:
+        """Detection counts from the strike, or from the first request that overran, if that was
+        sent later: before it there was nothing to see."""
+        late = [one.life.sent.at_ns for one in mine if one.state in (State.HUNG, State.OVERRAN)]
+        struck_ns = blow.struck.at_ns if blow and blow.struck else self._history.start_ns
+        return max(struck_ns, min(late, default=struck_ns))
+
+    def _first_firing(self, blow: Blow | None, since_ns: int) -> Firing | None:
+        begin_ns = blow.began_ns if blow and blow.struck else since_ns
+        return next((one for one in self._firings if one.at_ns >= begin_ns), None)
+
+    def _unread(self) -> tuple[str, ...]:
+        """Readings of the recovery that are missing, where the stack did recover."""
+        if self._unrecovered:
+            return ()
+        why = recovery.unproven(self._history)
+        gone = resources.missing(self._history)
+        missing = (f"resources not readable after recovery: {', '.join(gone[:5])}",) if gone else ()
+        return (*((why,) if why else ()), *missing)
+
+    def _blind(self, mine: Sequence[Fate], firing: Firing | None) -> tuple[str, ...]:
+        """Silence may be claimed only by somebody who looked at everything that was declared."""
+        overran = any(one.state in (State.HUNG, State.OVERRAN) for one in mine)
+        blind = signals.unwatched(self._history) if overran and not firing else ()
+        return tuple(f"nothing to evaluate alert {one} on" for one in blind)
+
+
+def _names(blow: Blow | None, strikes: Sequence[str]) -> bool:
+    return blow.strike in strikes if blow else not strikes
+
+
+def _undecided(mine: Sequence[Fate]) -> tuple[str, ...]:
+    return tuple(
+        f"we stopped watching {one.life.request_id} before its bound was over"
+        for one in mine
+        if one.state is State.UNDECIDED
+    )

@@ -1,0 +1,160 @@
+"""Owns what became of each request, by comparison with the fault-free control."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from chaos.blow import Blow, affected_ns, blows, charged
+from chaos.clock import ns, seconds
+from chaos.ending import Ending, ending, error_name
+from chaos.event import Event
+from chaos.history import History
+from chaos.life import Life
+
+LOG_SLACK_S = 0.3  # a router's log line reaches us this much after the reply it is about
+
+
+class State(Enum):
+    UNAFFECTED = "unaffected"
+    DELAYED = "delayed"  # correct, late, but within the delay that the specification tolerates
+    EXCUSED = "excused"  # our own client cancelled it, and no guard had to say anything
+    CAUGHT = "caught"
+    MUTE = "mute"  # it failed without any sign: the endings oracle says WRONG
+    OVERRAN = "overran"  # it ended, but too late, and no guard named it in time
+    HUNG = "hung"
+    UNDECIDED = "undecided"  # we stopped watching before its bound had elapsed
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    life: Life
+    state: State
+    strikes: tuple[str, ...]  # charged with it; empty: nobody's
+    after_s: float  # from the moment it was affected to its end, or to the end of watching
+    by: str | None = None
+    guard: Event | None = None
+
+    @property
+    def evidence(self) -> tuple[int, ...]:
+        told = (self.life.sent, *self.life.stages[-1:], self.guard, self.life.settled)
+        return tuple(sorted({event.seq for event in told if event is not None}))
+
+    @property
+    def stage(self) -> str | None:
+        """Where it stood when it was caught or given up: the last stage that it had entered."""
+        ended = self.guard or self.life.settled
+        names = [
+            one.stage.value
+            for one in self.life.stages
+            if one.stage is not None
+            and one.stage.value != "cleanup"
+            and (ended is None or one.seq < ended.seq)
+        ]
+        return names[-1] if names else None
+
+
+def fates(history: History) -> tuple[Fate, ...]:
+    """What became of every request of the load; the run's own recovery requests are not among
+    them.
+
+    *Affected* is decided by comparison: the same request of the same seed, without a fault, ended
+    so and took so long. It was not affected when it ended the same way (or completely, where the
+    control did not) at most `service_s` later. A fixed time-out alone would accuse a slow machine
+    and clear a fast stack. Without a control, a request was not affected when it ended completely
+    within `settle_s`.
+
+    An affected request was *caught* when it ended with an honest error, or late but completely,
+    and a guard's own event names it. The guard's budget counts from the moment at which the
+    request was affected, and both the event and the ending must be in it. Of several guards the
+    first in time counts: the later ones clean up. Where no guard speaks, an honest error within
+    `settle_s` names itself. What ended completely, late, and unnamed, is *delayed* when the
+    specification's `delay_s` tolerates it and *overran* otherwise.
+    """
+    reading = _Reading(history)
+    return tuple(reading.fate(one) for one in history.lives.values() if not one.is_recovery)
+
+
+def affected(all_fates: Iterable[Fate]) -> tuple[Fate, ...]:
+    return tuple(one for one in all_fates if one.state is not State.UNAFFECTED)
+
+
+class _Reading:
+    """One history, with what every one of its requests is compared with."""
+
+    def __init__(self, history: History) -> None:
+        self._specification = history.specification
+        self._budgets = history.specification.budgets
+        self._reference = history.reference
+        self._blows = blows(history)
+        recover_ns = history.phase_ns("recover")
+        self._horizon_ns = history.end_ns if recover_ns is None else recover_ns
+
+    def fate(self, life: Life) -> Fate:
+        end_ns = life.settled.at_ns if life.settled else self._horizon_ns
+        to = charged(self._blows, life.sent.at_ns, end_ns)
+        strikes = tuple(one.strike for one in to)
+        from_ns = affected_ns(life.sent.at_ns, end_ns, to, ns(self._budgets.settle_s))
+        after_s = seconds(max(0, end_ns - from_ns))
+        if life.settled is None:
+            hung = after_s >= self._budgets.settle_s
+            return Fate(life, State.HUNG if hung else State.UNDECIDED, strikes, after_s)
+        if self._unaffected(life, life.settled):
+            return Fate(life, State.UNAFFECTED, strikes, after_s)
+        guard = self._guard(life, life.settled, to, from_ns)
+        state, by = self._state(life, life.settled, guard, after_s)
+        return Fate(life, state, strikes, after_s, by, guard if state is State.CAUGHT else None)
+
+    def _unaffected(self, life: Life, settled: Event) -> bool:
+        same = self._reference(life)
+        ended = ending(settled)
+        if same is None or same.settled is None:
+            took_s = seconds(settled.at_ns - life.sent.at_ns)
+            return ended is Ending.COMPLETE and took_s <= self._budgets.settle_s
+        alike = ended in (Ending.COMPLETE, ending(same.settled))
+        return alike and self._late_s(life, settled) <= self._budgets.service_s
+
+    def _late_s(self, life: Life, settled: Event) -> float:
+        """How much longer than in the control it took."""
+        same = self._reference(life)
+        usual_ns = same.settled.at_ns - same.sent.at_ns if same and same.settled else 0
+        return seconds(settled.at_ns - life.sent.at_ns - usual_ns)
+
+    def _guard(
+        self, life: Life, settled: Event, to: tuple[Blow, ...], from_ns: int
+    ) -> Event | None:
+        """The first guard whose event names this request and that kept its budget."""
+        begin_ns = min((one.began_ns for one in to), default=life.sent.at_ns)
+        # After a client has gone, cleaning up is a guard's whole task; else it comes too late
+        # to be what ended the request.
+        gone = ending(settled) is Ending.CANCELLED
+        for event in life.guards:
+            overdue_ns = from_ns + ns(self._budget_s(event))
+            spoke = event.at_ns <= settled.at_ns + ns(LOG_SLACK_S) or gone
+            in_budget = max(event.at_ns, settled.at_ns) <= overdue_ns
+            if spoke and in_budget and event.at_ns >= begin_ns:
+                return event
+        return None
+
+    def _budget_s(self, guard: Event) -> float:
+        name = str(guard.detail.get("guard"))
+        return self._specification.guards.get(name, self._budgets.settle_s)
+
+    def _state(
+        self, life: Life, settled: Event, guard: Event | None, after_s: float
+    ) -> tuple[State, str | None]:
+        ended = ending(settled)
+        overran = after_s > self._budgets.settle_s
+        if ended is Ending.MUTE:
+            return (State.OVERRAN if overran else State.MUTE), None
+        if guard is not None:
+            return State.CAUGHT, str(guard.detail.get("guard"))
+        if overran:
+            return State.OVERRAN, None
+        if ended is Ending.CANCELLED:
+            return State.EXCUSED, None
+        if ended is Ending.ERROR:
+            return State.CAUGHT, error_name(settled)
+        in_time = self._late_s(life, settled) <= self._budgets.delay_s
+        return (State.DELAYED if in_time else State.OVERRAN), None

@@ -1,0 +1,64 @@
+"""Owns the life of one request, as its client and the nodes wrote it down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from chaos.event import SETTLED, Event, Kind
+
+RECOVER = "recover/"  # the ids of the requests that the run itself sends after healing
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    request_id: str
+    sent: Event
+    settled: Event | None
+    text: str  # what the client received, complete or not
+    stages: tuple[Event, ...]
+    guards: tuple[Event, ...]
+    last_ns: int  # the last piece of the reply or the last stage, whichever came later
+
+    @property
+    def is_recovery(self) -> bool:
+        return self.request_id.startswith(RECOVER)
+
+    @property
+    def routing_key(self) -> str | None:
+        key = self.sent.detail.get("routing_key")
+        return key if isinstance(key, str) and key else None
+
+
+def base_id(request_id: str) -> str:
+    """The round that this request tries: an agent sends "r1" again as "r1+1", "r1+2", ..."""
+    head, plus, tail = request_id.rpartition("+")
+    return head if plus and tail.isdigit() else request_id
+
+
+def life(request_id: str, events: Sequence[Event]) -> Life | None:
+    """Read one request's events, in the order of time. None: it was never sent."""
+    sent: Event | None = None
+    settled: Event | None = None
+    pieces: list[str] = []
+    stages: list[Event] = []
+    guards: list[Event] = []
+    last_ns = 0
+    for event in events:
+        kind = event.kind
+        if kind is Kind.TOKENS:
+            pieces.append(str(event.detail.get("text", "")))
+            last_ns = event.at_ns
+        elif kind is Kind.STAGE:
+            stages.append(event)
+            last_ns = event.at_ns
+        elif kind is Kind.GUARD:
+            guards.append(event)
+        elif kind is Kind.SENT:
+            sent = sent or event
+        elif kind in SETTLED:
+            settled = settled or event
+    if sent is None:
+        return None
+    text = "".join(pieces)
+    return Life(request_id, sent, settled, text, tuple(stages), tuple(guards), last_ns)

@@ -1,0 +1,1 @@
+"""One oracle per file: pure functions of a finished history."""

@@ -1,0 +1,167 @@
+"""Does a routing key stay with its worker while that is healthy, and leave it when it is dead?"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from chaos.blow import Blow, blows
+from chaos.clock import ns
+from chaos.event import Event
+from chaos.history import History
+from chaos.life import Life
+from chaos.oracles.symptom import Symptom, holds, unknown, violated
+from chaos.stage import FaultKind, Stage
+from chaos.verdict import Finding
+
+STICKY = "sticky_sessions"  # the guard whose budget is the bound in which a key must move
+
+
+@dataclass(frozen=True, slots=True)
+class KeysStay:
+    """Each routing key keeps its prefill and its decode worker from turn to turn.
+
+    Judged only where the promise was made: `sticky_sessions` is on. Which worker served a turn is
+    taken from the workers' own intake marks, never from the router's word. Per key and role the
+    turns form a sequence of workers, and:
+
+    - *it stays*: a turn on another worker than the turn before is allowed only when a strike had
+      touched the worker that was left, before the new turn came in; one touch excuses one
+      departure. Coming home, back to the key's first worker after a departure that was allowed,
+      is allowed too: consistent hashing does it by its definition;
+    - *it moves*: a turn that was sent later than the bound after its worker was killed, and before
+      that was undone, must reach another worker of the role, if there is one.
+    """
+
+    name: str = "affinity"
+
+    def judge(self, history: History) -> Finding:
+        if STICKY not in history.specification.guards:
+            return unknown(self.name, "sticky_sessions is off: nothing was promised")
+        keyed = _keyed(history)
+        if not any(one.stages for one in keyed):
+            return unknown(self.name, "no request with a routing key was seen on a worker")
+        if bad := symptoms(history):
+            return violated(self.name, bad)
+        return holds(self.name, f"{len({one.routing_key for one in keyed})} keys kept their worker")
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    life: Life
+    worker: str
+    intake: Event
+
+
+def symptoms(history: History) -> tuple[Symptom, ...]:
+    if STICKY not in history.specification.guards:
+        return ()
+    struck = tuple(one for one in blows(history) if one.struck)
+    found = [
+        one
+        for key_and_role, turns in sorted(_sequences(history).items())
+        for one in _strays(key_and_role[0], turns, struck)
+    ]
+    return (*found, *_prisoners(history, struck))
+
+
+def _keyed(history: History) -> tuple[Life, ...]:
+    return tuple(one for one in history.lives.values() if one.routing_key is not None)
+
+
+def _role(worker: str) -> str:
+    return worker.rpartition("-")[0] or worker
+
+
+def _sequences(history: History) -> Mapping[tuple[str, str], list[_Turn]]:
+    sequences: defaultdict[tuple[str, str], list[_Turn]] = defaultdict(list)
+    for life in _keyed(history):
+        for event in life.stages:
+            if event.stage is Stage.INTAKE:
+                key = (str(life.routing_key), _role(event.actor))
+                sequences[key].append(_Turn(life, event.actor, event))
+    for turns in sequences.values():
+        turns.sort(key=lambda turn: turn.intake.seq)
+    return sequences
+
+
+def _strays(key: str, turns: Sequence[_Turn], struck: Sequence[Blow]) -> Iterator[Symptom]:
+    home, here = turns[0].worker, turns[0]
+    excused: set[tuple[str, str]] = set()  # (strike, worker): one touch, one departure
+    away = False
+    for turn in turns[1:]:
+        if turn.worker != here.worker:
+            excuse = _excuse(here.worker, turn.intake.at_ns, struck, excused)
+            if excuse is not None:
+                excused.add(excuse)
+                away = True
+            elif not (away and turn.worker == home):
+                yield _stray(key, here, turn)
+            else:
+                away = False
+        here = turn
+
+
+def _excuse(
+    left: str, at_ns: int, struck: Sequence[Blow], excused: set[tuple[str, str]]
+) -> tuple[str, str] | None:
+    for blow in struck:
+        fresh = (blow.strike, left) not in excused
+        if fresh and blow.began_ns <= at_ns and blow.touches(left):
+            return (blow.strike, left)
+    return None
+
+
+def _stray(key: str, before: _Turn, turn: _Turn) -> Symptom:
+    reason = f"left {before.worker}, which was healthy, for {turn.worker}: {turn.life.request_id}"
+    evidence = (before.intake.seq, turn.intake.seq)
+    return Symptom(f"key {key}", reason, before.intake.at_ns, turn.intake.at_ns, evidence)
+
+
+def _prisoners(history: History, struck: Sequence[Blow]) -> Iterator[Symptom]:
+    """Turns that a dead worker kept."""
+    bound_ns = ns(history.specification.guards[STICKY])
+    workers = _workers(history)
+    for blow in struck:
+        if blow.spec.kind is not FaultKind.KILLED or blow.struck is None:
+            continue
+        for dead in sorted(one for one in workers if blow.touches(one)):
+            if any(_role(one) == _role(dead) and not blow.touches(one) for one in workers):
+                yield from _kept(history, blow, blow.struck.at_ns + bound_ns, dead)
+
+
+def _kept(history: History, blow: Blow, from_ns: int, dead: str) -> Iterator[Symptom]:
+    home = _keys_of(history, dead, blow.began_ns)
+    for life in _keyed(history):
+        late = from_ns < life.sent.at_ns < blow.end_ns
+        if late and life.routing_key in home and not _served(life, _role(dead)):
+            reason = f"was still sent to {dead}, which was dead: {life.request_id} reached nobody"
+            key = f"key {life.routing_key}"
+            yield Symptom(key, reason, life.sent.at_ns, life.sent.at_ns, (life.sent.seq,))
+
+
+def _keys_of(history: History, worker: str, before_ns: int) -> frozenset[str]:
+    """The keys whose last turn before this moment was on this worker."""
+    keys: set[str] = set()
+    for (key, role), turns in _sequences(history).items():
+        earlier = [one for one in turns if one.intake.at_ns < before_ns]
+        if role == _role(worker) and earlier and earlier[-1].worker == worker:
+            keys.add(key)
+    return frozenset(keys)
+
+
+def _served(life: Life, role: str) -> bool:
+    return any(one.stage is Stage.INTAKE and _role(one.actor) == role for one in life.stages)
+
+
+def _workers(history: History) -> frozenset[str]:
+    """Every worker that was ever seen to take a request, here or in the control."""
+    sides = (history, history.control) if history.control else (history,)
+    return frozenset(
+        event.actor
+        for side in sides
+        for life in side.lives.values()
+        for event in life.stages
+        if event.stage is Stage.INTAKE
+    )

@@ -1,0 +1,101 @@
+"""Is the evidence whole? Where it is not, nothing may be concluded, good or bad."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+
+from chaos.blow import blows
+from chaos.event import Kind, number
+from chaos.history import History
+from chaos.life import Life, base_id
+from chaos.oracles.symptom import holds, unknown
+from chaos.verdict import Finding
+
+
+@dataclass(frozen=True, slots=True)
+class NothingIsMissing:
+    """Our own failure can neither clear the stack nor accuse it.
+
+    A tool that erred, a trace with a hole, a load generator whose own loop was late, a run that
+    never came to its end, a control that failed: each makes every verdict UNKNOWN, the accusing
+    ones too. The control is looked at as closely as the run: a slow one would excuse anything.
+    """
+
+    name: str = "completeness"
+
+    def judge(self, history: History) -> Finding:
+        if why := holes(history):
+            return unknown(self.name, "; ".join(why))
+        return holds(self.name, f"{len(history)} events, and no hole in them")
+
+
+def holes(history: History) -> tuple[str, ...]:
+    found = [*_of_one(history), *_unsent(history)]
+    if history.control is not None:
+        found += [f"in the control, {why}" for why in _of_one(history.control)]
+        found += [f"in the control, {one} hung" for one in _hung(history.control)]
+    elif history.specification.strikes:
+        found.append("there is no control to compare with")
+    return tuple(found)
+
+
+def _of_one(history: History) -> Iterator[str]:
+    for event in history.of(Kind.TOOL_ERROR):
+        why = event.detail.get("why")
+        yield f"the tool itself failed at event {event.seq}: {event.about}: {why}"
+    if lost := history.of(Kind.LOST):
+        count = sum(number(one, "count") for one in lost)
+        yield f"{count:.0f} marks of nodes were lost, first at event {lost[0].seq}"
+    bound_s = history.specification.budgets.lag_s
+    lags = [(number(one, "lag_s"), one.seq) for one in history.of(Kind.LAG)]
+    if lags and max(lags)[0] > bound_s:
+        worst_s, seq = max(lags)
+        yield f"our load generator was late by {worst_s:.2f} s at event {seq} (lag_s={bound_s:g})"
+    if history.phase_ns("done") is None:
+        yield "the run never came to its end"
+    if not history.lives:
+        yield "no request was sent"
+    yield from _torn(history)
+    yield from _unhealed(history)
+
+
+def _torn(history: History) -> Iterator[str]:
+    """A reply whose pieces are not what its client finished with: some of them are missing."""
+    for life in history.lives.values():
+        digest = life.settled.detail.get("sha256") if life.settled else None
+        if life.text and isinstance(digest, str) and digest != _digest(life):
+            yield f"the pieces of {life.request_id}'s reply are not what its client finished with"
+
+
+def _digest(life: Life) -> str:
+    return sha256(life.text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _unhealed(history: History) -> Iterator[str]:
+    for blow in blows(history):
+        if blow.struck is not None and blow.healed is None:
+            yield f"{blow.strike} was never seen to be undone"
+
+
+def _unsent(history: History) -> Iterator[str]:
+    """Requests that the control sent and the run did not, though nothing held their chain up."""
+    if history.control is None or list(_hung(history)):
+        return
+    known = {*history.lives, *(one.about for one in history.of(Kind.SKIPPED))}
+    gone = [
+        one.request_id
+        for one in history.control.lives.values()
+        if not one.is_recovery
+        and one.request_id not in known
+        and base_id(one.request_id) == one.request_id
+    ]
+    if gone:
+        yield f"{len(gone)} requests were never sent: {', '.join(gone[:5])}"
+
+
+def _hung(history: History) -> Iterator[str]:
+    for life in history.lives.values():
+        if life.settled is None and not life.is_recovery:
+            yield life.request_id

@@ -1,0 +1,67 @@
+"""Did everything that was taken come back?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from chaos.baseline import Baseline, control_rest, rest, steady
+from chaos.event import Event, Kind
+from chaos.history import History
+from chaos.oracles.symptom import Symptom, holds, unknown, violated
+from chaos.verdict import Finding
+
+
+@dataclass(frozen=True, slots=True)
+class ResourcesReturn:
+    """After recovery every resource is back at its baseline (see chaos.baseline).
+
+    A leak is not visible while load runs, and a gauge at zero after one is no proof that nothing
+    is stuck. What is compared is two idle moments of one stack, with the same load between them.
+    """
+
+    name: str = "resources"
+
+    def judge(self, history: History) -> Finding:
+        if history.phase_ns("recover") is None:
+            return unknown(self.name, "the run never came to its recovery")
+        before = steady(history)
+        if not before:
+            return unknown(self.name, "no resource was read before the load")
+        if bad := symptoms(history):
+            return violated(self.name, bad)
+        if gone := missing(history):
+            return unknown(self.name, f"not readable any more: {', '.join(gone)}", gone)
+        return holds(self.name, f"all {len(before)} resources are back at their baseline")
+
+
+def symptoms(history: History) -> tuple[Symptom, ...]:
+    now, baseline = rest(history), _baseline(history)
+    return tuple(
+        Symptom(
+            name,
+            f"is at {now[name]:g}, {baseline.excess(name, now[name]):g} above what is tolerated",
+            history.start_ns,
+            history.end_ns,
+            _evidence(history, name),
+        )
+        for name in baseline.steady
+        if name in now and baseline.excess(name, now[name]) > 0
+    )
+
+
+def missing(history: History) -> tuple[str, ...]:
+    """Resources that were read at the start, or in the control, and not at the end."""
+    now, baseline = rest(history), _baseline(history)
+    expected = sorted({*baseline.steady, *(baseline.control or ())})
+    return tuple(name for name in expected if name not in now)
+
+
+def _baseline(history: History) -> Baseline:
+    return Baseline(
+        steady(history), control_rest(history.control), history.specification.concurrency
+    )
+
+
+def _evidence(history: History, name: str) -> tuple[int, ...]:
+    read: list[Event] = [one for one in history.about(name) if one.kind is Kind.READING]
+    return tuple(one.seq for one in (*read[:1], *read[-1:]))

@@ -1,0 +1,73 @@
+"""Owns the questions after healing: does it serve one, does it serve many, is all given back?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from threading import Event
+
+from chaos.baseline import Baseline, control_rest
+from chaos.clock import ns, seconds
+from chaos.contracts import Request, Stack
+from chaos.deadline import within
+from chaos.history import History
+from chaos.life import RECOVER
+from chaos.recorder import Recorder
+from chaos.sampler import read_all
+from chaos.seed import source
+from chaos.specification import Budgets
+
+POLL_S = 0.1  # between two readings of the resources
+PROMPT_CHARS = 48
+TOKENS = 8
+SLACK_S = 0.5  # for the answer of a bounded call to reach us
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    stack: Stack
+    recorder: Recorder
+    budgets: Budgets
+    seed: int
+
+    def play(self, concurrency: int, steady: Mapping[str, float], control: History | None) -> None:
+        """One lone request; as many at once as the load had; then the resources.
+
+        A stack that leaves the lone request hanging is not asked for more.
+        """
+        if self._serves([self._request("lone")]):
+            name = f"capacity-{concurrency}"
+            self._serves([self._request(f"{name}/{index}") for index in range(concurrency)])
+        self._await_resources(Baseline(steady, control_rest(control), concurrency))
+
+    def _request(self, name: str) -> Request:
+        rng = source(self.seed, f"recover/{name}")
+        prompt = "".join(rng.choices("abcdefghijklmnopqrstuvwxyz ", k=PROMPT_CHARS))
+        return Request(f"{RECOVER}{name}", 0.0, prompt, TOKENS)
+
+    def _serves(self, requests: Sequence[Request]) -> bool:
+        """True when all of them settled. What they settled with is for the oracle to see."""
+        try:
+            return self._play(requests)
+        except Exception as error:  # noqa: BLE001 - somebody else's code, and we must go on
+            self.recorder.tool_error("run", requests[0].request_id, repr(error))
+            return False
+
+    def _play(self, requests: Sequence[Request]) -> bool:
+        clients, bound_s = self.stack.clients, self.budgets.recover_s
+        within(bound_s, "start load", lambda: clients.start(requests, self.recorder.accept))
+        settled = within(bound_s + SLACK_S, "await load", lambda: clients.wait(bound_s))
+        if not settled:
+            within(bound_s + SLACK_S, "stop load", lambda: clients.stop(bound_s))
+        return settled
+
+    def _await_resources(self, baseline: Baseline) -> None:
+        """Read until everything is back, or the bound is over; the last reading counts."""
+        overdue_ns = self.recorder.now_ns() + ns(self.budgets.recover_s)
+        pause = Event()
+        while True:
+            left_s = max(POLL_S, seconds(overdue_ns - self.recorder.now_ns()))
+            now = read_all(self.stack.resources, self.recorder, left_s)
+            if baseline.is_back(now) or self.recorder.now_ns() >= overdue_ns:
+                return
+            pause.wait(POLL_S)
