@@ -1,0 +1,55 @@
+"""Which link a fault hits, which way its payload flows, and which stage it serves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from random import Random
+
+from chaos.stage import Stage
+
+DIRECTIONS = ("upstream", "downstream")
+_NUMBER = re.compile(r"-\d+$")
+# What the near end writes into; over every other link the payload is the answer that comes back.
+_WRITTEN = ("/kv", "/bootstrap")
+
+
+def choose_link(links: Iterable[str], wanted: str, rng: Random) -> str:
+    """ "prefill-0->decode-1/kv" is that link; with a role in place of a name, one of those that
+    fit. ValueError when none does.
+    """
+    known = sorted(links)
+    if wanted in known:
+        return wanted
+    fitting = [name for name in known if _fits(wanted, name)]
+    if not fitting:
+        raise ValueError(f"no link {wanted!r} in this stack; it has {', '.join(known) or 'none'}")
+    return rng.choice(fitting)
+
+
+def payload_stream(link: str) -> str:
+    """The direction in which a link carries what it is there for."""
+    return "upstream" if link.endswith(_WRITTEN) else "downstream"
+
+
+def stage_of_link(link: str, stream: str) -> Stage:
+    """The stage that waits when this direction of the link does not work."""
+    if link.endswith("/kv"):
+        return Stage.TRANSFER
+    if link.endswith("/bootstrap"):
+        return Stage.BOOTSTRAP
+    if link.startswith("client"):
+        return Stage.STREAM if stream == "downstream" else Stage.CLIENT
+    return Stage.DISPATCH
+
+
+def _fits(wanted: str, name: str) -> bool:
+    wanted_ends, ends = _ends(wanted), _ends(name)
+    return len(wanted_ends) == len(ends) and all(
+        want in {end, _NUMBER.sub("", end)} for want, end in zip(wanted_ends, ends, strict=True)
+    )
+
+
+def _ends(link: str) -> list[str]:
+    """ "prefill-0->decode-1/kv" is prefill-0, decode-1, kv."""
+    return re.split(r"->|/", link)
