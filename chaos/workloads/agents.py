@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
+from typing import Final
 
 from chaos.contracts import Request
-from chaos.workloads.prompt import not_negative, positive, prompt
+from chaos.workloads.prompt import NONCE_BYTES, at_least, not_negative, positive, prompt
+
+TOOL: Final = " tool: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +36,10 @@ class Agents:
             agents=self.agents,
             rounds=self.rounds,
             tokens=self.tokens,
-            prompt_bytes=self.prompt_bytes,
-            tool_bytes=self.tool_bytes,
             tries_max=self.tries_max,
         )
+        at_least(NONCE_BYTES, prompt_bytes=self.prompt_bytes)
+        at_least(NONCE_BYTES + len(TOOL), tool_bytes=self.tool_bytes)
         not_negative(pause_s=self.pause_s)
 
     @property
@@ -66,4 +69,4 @@ class Agents:
 
     def _tool_result(self, rng: Random) -> str:
         """Has a nonce of its own: a round that saw another agent's tool replies differently."""
-        return f" tool: {prompt(rng, self.tool_bytes)} "
+        return TOOL + prompt(rng, self.tool_bytes - len(TOOL))

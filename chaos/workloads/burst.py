@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from chaos.contracts import Request
-from chaos.workloads.prompt import not_negative, positive, prompt
+from chaos.workloads.prompt import NONCE_BYTES, at_least, not_negative, positive, prompt
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -23,7 +23,8 @@ class Burst:
     def __init__(
         self, requests: int, tokens: int = 16, prompt_bytes: int = 160, due_s: float = 0.0
     ) -> None:
-        positive(requests=requests, prompt_bytes=prompt_bytes, tokens=tokens)
+        positive(requests=requests, tokens=tokens)
+        at_least(NONCE_BYTES, prompt_bytes=prompt_bytes)
         not_negative(due_s=due_s)
         object.__setattr__(self, "count", requests)
         object.__setattr__(self, "tokens", tokens)

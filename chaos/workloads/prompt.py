@@ -12,15 +12,20 @@ NONCE_BYTES: Final = 12  # "[" and ten hexadecimal digits and "]"
 def prompt(rng: Random, size_bytes: int) -> str:
     """Exactly this many bytes, beginning with a nonce, so that a reply made from another
     request's prompt, or from its KV pages, is a different reply.
-
-    ValueError: too short to hold the nonce.
     """
-    if size_bytes < NONCE_BYTES:
-        raise ValueError(
-            f"a prompt begins with a nonce of {NONCE_BYTES} bytes; {size_bytes} bytes are too few"
-        )
+    assert size_bytes >= NONCE_BYTES
     filler = "".join(rng.choices(LETTERS, k=size_bytes - NONCE_BYTES))
     return f"[{rng.getrandbits(40):010x}]{filler}"
+
+
+def at_least(bytes_min: int, **sizes_bytes: int) -> None:
+    """ValueError that names the first of these texts that is too short for what begins it."""
+    for name, size_bytes in sizes_bytes.items():
+        if size_bytes < bytes_min:
+            raise ValueError(
+                f"{name} must be at least {bytes_min}, not {size_bytes}: a nonce of"
+                f" {NONCE_BYTES} bytes belongs in it"
+            )
 
 
 def positive(**numbers: float) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from chaos.contracts import Request
-from chaos.workloads.prompt import not_negative, positive, prompt
+from chaos.workloads.prompt import NONCE_BYTES, at_least, not_negative, positive, prompt
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -26,7 +26,8 @@ class Steady:
     def __init__(
         self, requests: int, every_s: float = 0.1, prompt_bytes: int = 160, tokens: int = 16
     ) -> None:
-        positive(requests=requests, prompt_bytes=prompt_bytes, tokens=tokens)
+        positive(requests=requests, tokens=tokens)
+        at_least(NONCE_BYTES, prompt_bytes=prompt_bytes)
         not_negative(every_s=every_s)
         object.__setattr__(self, "count", requests)
         object.__setattr__(self, "every_s", every_s)
