@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from chaos.contracts import Request, Workload
+from chaos.seed import source
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class Together:
         requests = [
             request
             for index, part in enumerate(self.parts)
-            for request in part.requests(Random(f"{seeds}/{index}"))
+            for request in part.requests(source(seeds, f"{index}"))
         ]
         ids = [request.request_id for request in requests]
         if twice := sorted({one for one in ids if ids.count(one) > 1}):

@@ -1,0 +1,300 @@
+"""Each misbehaving client bites, heals, and heals when the body raises."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Generator
+from contextlib import suppress
+
+import httpx
+import pytest
+from aiohttp import web
+
+from chaos.contracts import Fault, Proof, Request, Stack
+from chaos.event import Kind
+from chaos.seed import source
+from faults.client import (
+    Addressed,
+    Disconnect,
+    EatenPool,
+    HalfClose,
+    LeakedBodies,
+    Played,
+    Reachable,
+    SlowReader,
+)
+from faults.httpx_pool import HttpxPool
+from faults.raw_stream import Ask, RawStream
+from stack.clients import Clients
+from tests.fakes.heard import Heard
+from tests.fakes.small_stack import SmallStack
+from tests.fakes.sse_server import SOON_S, Asked, SseServer, endless, silent, stalled
+
+LEAKS = {f"leak-{index}": endless for index in range(4)}
+UNDRAINED = {f"undrained-{index}": endless for index in range(2)}
+RNG = source(1, "fault")
+
+
+class BodyFailed(Exception):
+    """What a test's body raises inside a fault."""
+
+
+async def refused(_asked: Asked) -> web.StreamResponse:
+    return web.json_response({"error": {"message": "full"}}, status=429)
+
+
+@pytest.fixture(scope="module")
+def clients() -> Generator[Clients]:
+    with Clients("http://127.0.0.1:9") as one:
+        yield one
+
+
+@pytest.fixture
+def server(clients: Clients) -> Generator[SseServer]:
+    replies = {"stalled": stalled, "silent": silent, "endless": endless, **LEAKS, **UNDRAINED}
+    with SseServer({**replies, "half-close": stalled}) as one:
+        clients.aim(one.url)
+        yield one
+        clients.stop(SOON_S)
+
+
+@pytest.fixture
+def stack(server: SseServer, clients: Clients) -> Stack:
+    return SmallStack(server.url, clients)
+
+
+def play(clients: Clients, name: str, due_s: float = 0.0) -> Heard:
+    heard = Heard()
+    clients.start([Request(name, due_s, "hello", 5)], heard)
+    return heard
+
+
+def left(server: SseServer, count: int) -> set[str]:
+    """The first clients that the server saw going."""
+    return {server.left.get(timeout=SOON_S) for _ in range(count)}
+
+
+def raise_inside(fault: Fault, stack: Stack) -> None:
+    with suppress(BodyFailed), fault.inject(stack, RNG) as proof:
+        assert proof.read().bit
+        raise BodyFailed
+
+
+def answers(stack: Stack) -> bool:
+    return httpx.get(f"{stack.url}/health", timeout=SOON_S, trust_env=False).is_success
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [LeakedBodies(2, 10), Disconnect("r0"), SlowReader("r0"), HalfClose("router"), EatenPool()],
+    ids=lambda fault: type(fault).__name__,
+)
+def test_a_stack_has_the_ability_that_the_fault_needs(fault: Fault, stack: Stack) -> None:
+    assert isinstance(stack, fault.needs)
+    assert not isinstance(object(), fault.needs)
+    assert fault.needs in {Addressed, Played, Reachable}
+
+
+def test_leaked_bodies_stay_open_with_bytes_that_nobody_reads(stack: Stack) -> None:
+    with LeakedBodies(count=4, at_byte=200).inject(stack, RNG) as proof:
+        evidence = proof.read()
+    assert evidence.bit
+    assert evidence.detail["open_bodies"] == 4
+    assert evidence.detail["unread_bytes"]
+
+
+def test_leaked_bodies_are_closed_when_healed(stack: Stack, server: SseServer) -> None:
+    with LeakedBodies(count=4, at_byte=200).inject(stack, RNG):
+        assert server.left.empty()
+    assert left(server, 4) == set(LEAKS)
+
+
+def test_leaked_bodies_are_closed_when_the_body_raises(stack: Stack, server: SseServer) -> None:
+    raise_inside(LeakedBodies(count=4, at_byte=200), stack)
+    assert left(server, 4) == set(LEAKS)
+
+
+def test_bodies_that_the_stack_refused_are_not_leaked(stack: Stack, server: SseServer) -> None:
+    server.replies.update(dict.fromkeys(LEAKS, refused))
+    with LeakedBodies(count=2, at_byte=10, within_s=0.5).inject(stack, RNG) as proof:
+        evidence = proof.read()
+    assert not evidence.bit
+    assert evidence.detail["statuses"] == "429"
+
+
+def test_a_body_that_never_came_is_not_leaked(stack: Stack, server: SseServer) -> None:
+    server.replies["leak-0"] = silent
+    with LeakedBodies(count=1, at_byte=10, within_s=0.1).inject(stack, RNG) as proof:
+        assert not proof.read().bit
+    assert left(server, 1) == {"leak-0"}
+
+
+def test_exactly_the_bytes_asked_for_are_read(server: SseServer) -> None:
+    ask = Ask(server.url, "/v1/completions", {"prompt": "x", "max_tokens": 4}, "endless")
+    stream = RawStream(ask, SOON_S)
+    assert stream.read_to(777, SOON_S)
+    assert stream.body_bytes == 777
+    stream.close()
+
+
+def test_a_stream_that_ends_early_is_not_read_to_the_byte(server: SseServer) -> None:
+    server.replies["leak-0"] = refused
+    ask = Ask(server.url, "/v1/completions", {"prompt": "x", "max_tokens": 4}, "leak-0")
+    stream = RawStream(ask, SOON_S)
+    assert not stream.read_to(100_000, 0.2)
+    assert stream.status == 429
+    stream.close()
+
+
+def test_a_disconnect_closes_an_open_request(
+    stack: Stack, clients: Clients, server: SseServer
+) -> None:
+    heard = play(clients, "stalled")
+    heard.wait_for(Kind.TOKENS, "stalled")
+    with Disconnect("stalled").inject(stack, RNG) as proof:
+        assert proof.read().bit
+        assert left(server, 1) == {"stalled"}
+        assert proof.read().bit
+    assert heard.ending("stalled").kind is Kind.CANCELLED
+
+
+def test_a_disconnect_waits_for_its_victim(stack: Stack, clients: Clients) -> None:
+    heard = play(clients, "stalled", due_s=0.2)
+    with Disconnect("stalled").inject(stack, RNG) as proof:
+        assert proof.read().bit
+    assert heard.wait_for(Kind.CANCELLED, "stalled")
+
+
+def test_a_disconnect_without_a_victim_did_not_bite(stack: Stack) -> None:
+    with Disconnect("nobody", within_s=0.05).inject(stack, RNG) as proof:
+        assert not proof.read().bit
+
+
+def test_a_slow_reader_hears_nothing_until_it_is_healed(stack: Stack, clients: Clients) -> None:
+    heard = play(clients, "endless")
+    with SlowReader("endless").inject(stack, RNG) as proof:
+        heard_then = len(heard.marks)
+        deadline_s = time.monotonic() + SOON_S
+        while not proof.read().detail["unread_bytes"] and time.monotonic() < deadline_s:
+            pass
+        evidence = proof.read()
+        assert len(heard.marks) == heard_then
+    assert evidence.bit
+    assert evidence.detail["unread_bytes"]
+    heard.wait_for(Kind.TOKENS, "endless", times=heard_then + 1)
+
+
+def test_a_slow_reader_reads_on_when_the_body_raises(stack: Stack, clients: Clients) -> None:
+    heard = play(clients, "endless")
+    raise_inside(SlowReader("endless"), stack)
+    so_far = len(heard.marks)
+    heard.wait_for(Kind.TOKENS, "endless", times=so_far + 1)
+
+
+def test_a_slow_reader_without_a_reply_did_not_bite(stack: Stack, clients: Clients) -> None:
+    play(clients, "silent")
+    with SlowReader("silent", within_s=0.05).inject(stack, RNG) as proof:
+        assert not proof.read().bit
+
+
+@pytest.mark.parametrize("node", ["router", "decode-0"])
+def test_a_half_close_reaches_the_node(stack: Stack, server: SseServer, node: str) -> None:
+    with HalfClose(node).inject(stack, RNG) as proof:
+        evidence = proof.read()
+        assert left(server, 1) == {"half-close"}  # aiohttp takes it for a disconnect
+    assert evidence.bit
+
+
+def test_a_worker_is_half_closed_with_a_room_to_meet_in(stack: Stack, server: SseServer) -> None:
+    with HalfClose("decode-0").inject(stack, RNG):
+        pass
+    with HalfClose("router").inject(stack, RNG):
+        pass
+    rooms = ["bootstrap_room" in server.next_asked().body for _ in range(2)]
+    assert rooms == [True, False]
+
+
+def test_a_half_closed_socket_is_closed_when_the_body_raises(stack: Stack) -> None:
+    proofs: list[Proof] = []
+    with suppress(BodyFailed), HalfClose("router").inject(stack, RNG) as proof:
+        proofs.append(proof)
+        raise BodyFailed
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        proofs[0].read()
+
+
+def test_a_connection_that_was_not_half_closed_is_no_proof(server: SseServer) -> None:
+    ask = Ask(server.url, "/v1/completions", {"prompt": "x", "max_tokens": 4}, "silent")
+    stream = RawStream(ask, SOON_S)
+    assert not stream.half_closed()
+    stream.close()
+
+
+def test_a_node_that_does_not_exist_is_named(stack: Stack) -> None:
+    with (
+        pytest.raises(ValueError, match=r"'decode-7'.*router, decode-0"),
+        HalfClose("decode-7").inject(stack, RNG),
+    ):
+        pass
+
+
+def test_an_eaten_pool_times_out_while_the_stack_is_well(stack: Stack) -> None:
+    with EatenPool(pool=2).inject(stack, RNG) as proof:
+        evidence = proof.read()
+        assert answers(stack)
+    assert evidence.bit
+    assert dict(evidence.detail) == {
+        "pool_timeout": True,
+        "others_go_on": True,
+        "client/httpx_pool": 2,
+    }
+
+
+def test_other_clients_go_on_while_a_pool_is_eaten(stack: Stack, clients: Clients) -> None:
+    with EatenPool(pool=2).inject(stack, RNG):
+        heard = play(clients, "r0")
+        assert clients.wait(SOON_S)
+    assert heard.ending("r0").kind is Kind.FINISHED
+
+
+def test_an_eaten_pool_gives_its_connections_back(stack: Stack, server: SseServer) -> None:
+    with EatenPool(pool=2).inject(stack, RNG):
+        assert server.left.empty()
+    assert left(server, 2) == set(UNDRAINED)
+
+
+def test_an_eaten_pool_is_given_back_when_the_body_raises(stack: Stack, server: SseServer) -> None:
+    raise_inside(EatenPool(pool=2), stack)
+    assert left(server, 2) == set(UNDRAINED)
+
+
+def test_a_pool_with_a_connection_left_is_not_exhausted(server: SseServer) -> None:
+    pool = HttpxPool(server.url, 2)
+    pool.leave_body("/v1/completions", {"prompt": "x", "max_tokens": 4}, "endless")
+    assert not pool.exhausted()
+    assert [reading.value for reading in pool.read()] == [1]
+    pool.close()
+    assert [reading.value for reading in pool.read()] == [0]
+
+
+def test_a_stack_that_is_down_is_not_called_an_exhausted_pool() -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # bound, not listening: every connection is refused
+        pool = HttpxPool(f"http://127.0.0.1:{nobody.getsockname()[1]}", 1)
+        assert not pool.exhausted()
+        assert not pool.others_go_on()
+        pool.close()
+
+
+@pytest.mark.parametrize(
+    ("make", "complaint"),
+    [
+        (lambda: LeakedBodies(0, 10), "count is at least 1"),
+        (lambda: LeakedBodies(1, -1), "at_byte not negative"),
+        (lambda: EatenPool(0), "at least one connection"),
+    ],
+)
+def test_nonsense_is_refused(make: type[Fault], complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        make()
