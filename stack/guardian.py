@@ -53,6 +53,7 @@ class Guardian:
             start_new_session=True,  # the terminal's Ctrl-C is not for it
         )
         theirs.close()
+        self._ask(op="hello")  # from its answer on, it ignores the signals that end others
 
     @property
     def pid(self) -> int:

@@ -79,14 +79,15 @@ class Estate:
             self.kept.append(ask["thing"])
         elif op == "release":
             self.kept = [thing for thing in self.kept if thing != ask["thing"]]
-        else:
+        elif op != "hello":
             return {"error": f"unknown op {op!r}"}
         return {}
 
     def spawn(self, ask: Json) -> Json:
+        guardian = os.getpid()
         pid = os.fork()
         if pid == 0:
-            _become(ask)
+            _become(ask, guardian)
         found = process_table.identify(pid)
         assert found is not None  # unreaped, so it is at least a zombie
         return {"pid": pid, "start_ticks": found.start_ticks}
@@ -141,7 +142,7 @@ class Estate:
         return found
 
 
-def _become(ask: Json) -> None:
+def _become(ask: Json, guardian: int) -> None:
     """In the child: turn into the program that was asked for. Never returns."""
     try:
         signal.pthread_sigmask(signal.SIG_SETMASK, [])
@@ -149,6 +150,8 @@ def _become(ask: Json) -> None:
             signal.signal(number, signal.SIG_DFL)
         os.setpgid(0, 0)
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != guardian:  # it died before the death signal was set
+            os._exit(127)
         log = os.open(ask["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(log, 1)

@@ -214,6 +214,9 @@ class NodeProcess:
                 return
             try:
                 self._end(signal.SIGKILL, 0.0)
+            except NodeFailed:
+                return  # its child is frozen by a fault and dies when thawed: look again then
+            try:
                 self._begin(self.program)
                 self.replacements += 1
             except NodeFailed as failure:
