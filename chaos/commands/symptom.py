@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
+from chaos.requirements import program
 from stack.freezer import cgroup_root
 
 LOOK_S = 10.0
-TOOLS = Path(".chaos") / "tools" / "bin"  # where ci/setup puts what it brings
 INSTALL = "python3 -m pip install -c ci/constraints.txt -e '.[test]'"
 
 
@@ -25,7 +23,7 @@ class Symptom:
     """`look` says what was found, or nothing; `cure` what to do then."""
 
     name: str
-    look: Callable[[], str]
+    look: Callable[[], str | None]
     cure: str
     required: bool = False
 
@@ -38,10 +36,6 @@ def package(name: str) -> str:
         return ""
 
 
-def program(name: str) -> str:
-    return shutil.which(name) or shutil.which(name, path=str(TOOLS)) or ""
-
-
 def toxiproxy() -> str:
     """The real Toxiproxy: a server that already runs, or one that can be started."""
     url = os.environ.get("TOXIPROXY_URL", "")
@@ -51,7 +45,7 @@ def toxiproxy() -> str:
                 return f"at {url}: {answer.read(200).decode(errors='replace').strip()}"
         except (URLError, OSError):
             return ""
-    return program("toxiproxy-server")
+    return program("toxiproxy-server") or ""
 
 
 def gpu() -> str:

@@ -63,4 +63,4 @@ def attach(
 
 
 def _allure() -> _Allure | None:
-    return cast(_Allure, import_module("allure")) if find_spec("allure") else None
+    return cast("_Allure", import_module("allure")) if find_spec("allure") else None

@@ -12,6 +12,7 @@ from chaos.reports.palette import FAINT, GRID, INK
 from chaos.reports.svg import group, line, text, width_px
 
 TICKS_MAX = 12
+MARGIN_PX = 38.0  # right of the axis, where a last label may stand
 STEPS_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 300.0, 600.0)
 
 
@@ -53,7 +54,7 @@ def phase_marks(axis: Axis, history: History, y_px: float) -> list[str]:
     """A tick where each phase began, and its name where the next tick leaves room for it."""
     parts = [text(axis.left_px - 12, y_px + 4, "phase", 10, fill=FAINT, text_anchor="end")]
     begun = phases(history)
-    edges = [axis.x(event.at_ns) for event in begun] + [axis.right_px + 60]
+    edges = [axis.x(event.at_ns) for event in begun] + [axis.right_px + MARGIN_PX]
     for event, x, next_x in zip(begun, edges, edges[1:], strict=False):
         mark = line(x, y_px - 6, x, y_px + 6, stroke=INK, stroke_width="1.2")
         parts.append(group([mark], event.about))

@@ -16,7 +16,7 @@ EMPTY = "·"
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A verdict and its place in the matrix; no place for a fault-free experiment."""
+    """A verdict and its places in the matrix; none for a fault-free experiment."""
 
     experiment: str
     verdict: Verdict
@@ -25,13 +25,13 @@ class Judged:
 
 
 def judged(history: History, verdicts: Iterable[Verdict]) -> tuple[Judged, ...]:
-    """Each verdict with the stage and kind of its strike, or of each strike of its set."""
+    """Each verdict with the stage and kind of its strike."""
     spec = history.specification
     return tuple(
         Judged(
             spec.name,
             verdict,
-            tuple((s.stage, s.kind) for s in spec.strikes if s.strike in verdict.strike),
+            tuple((s.stage, s.kind) for s in spec.strikes if s.strike == verdict.strike),
             any(one.accepts(verdict) for one in spec.allowed),
         )
         for verdict in verdicts

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
 
+from chaos import requirements
+
 ROOT = Path(__file__).resolve().parents[2]
-TOOLS = ROOT / ".chaos" / "tools" / "bin"
 
 
 def program(tool: str) -> str:
     """The path of a tool that ci/setup brings; skips, or fails where it is required."""
-    found = shutil.which(tool, path=f"{TOOLS}{os.pathsep}{os.environ.get('PATH', '')}")
+    found = requirements.program(tool)
     if found is not None:
         return found
     if tool in os.environ.get("PDCHAOS_REQUIRE", "").split(","):
