@@ -146,7 +146,8 @@ def round_to_e4m3(value: Array) -> Array:
     """
     value = np.asarray(value, np.float32)
     size = np.minimum(np.abs(value), np.float32(448.0))
-    exponent = np.maximum(np.frexp(size)[1] - 1, -6)  # -6: the exponent of subnormals
+    # -6 is the exponent of subnormals, and of zero, which frexp gives none.
+    exponent = np.where(size > 0, np.maximum(np.frexp(size)[1] - 1, -6), -6)
     steps = np.rint(np.ldexp(size, 3 - exponent)).astype(np.int32)  # in units of the last place
     # A mantissa that rounds up to 16 carries into the exponent by plain addition.
     bits = ((exponent + 6) << 3) + steps
