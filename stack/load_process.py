@@ -69,7 +69,7 @@ class LoadProcess:
 
     @property
     def alive(self) -> bool:
-        return self._died is None
+        return self._died is None and self._child.poll() is None
 
     def check(self) -> None:
         """LoadGeneratorDied, with its last words, if it did."""

@@ -61,6 +61,8 @@ class Exchange:
         self._response: aiohttp.ClientResponse | None = None
         self._hung_up = False
         self._closed = asyncio.Event()
+        self._reading = asyncio.Event()
+        self._reading.set()
         self.text = ""  # the reply, as far as it came
 
     async def run(self) -> Ending:
@@ -95,18 +97,26 @@ class Exchange:
         return True
 
     def pause(self) -> bool:
-        """Stop reading at the socket: what comes backs up in the kernel, then at the sender."""
+        """Stop reading at the socket: what comes backs up in the kernel, then at the sender.
+
+        False: no reply has begun, or reading had stopped before.
+        """
         transport = self._transport()
-        if transport is None or not transport.is_reading():
+        if transport is None or not self._reading.is_set():
             return False
+        # Both are needed: aiohttp resumes the transport by itself whenever somebody reads.
+        self._reading.clear()
         transport.pause_reading()
         return True
 
     def resume(self) -> bool:
-        transport = self._transport()
-        if transport is None or transport.is_reading():
+        """False: it is being read already."""
+        if self._reading.is_set():
             return False
-        transport.resume_reading()
+        self._reading.set()
+        transport = self._transport()
+        if transport is not None:
+            transport.resume_reading()
         return True
 
     def unread_bytes(self) -> int | None:
@@ -141,7 +151,10 @@ class Exchange:
             return await self._whole(response)
 
     async def _whole(self, response: aiohttp.ClientResponse) -> Ending:
-        ending, self.text = whole_reply(await response.read())
+        body = b""
+        while chunk := await self._read(response):
+            body += chunk
+        ending, self.text = whole_reply(body)
         if self.text:
             self._tokens(self.text)
         return ending
@@ -150,13 +163,19 @@ class Exchange:
         stream = CompletionStream()
         cut: str | None = None
         try:
-            while chunk := await response.content.readany():
+            while chunk := await self._read(response):
                 for piece in stream.feed(chunk):
                     self._tokens(piece)
         except (aiohttp.ClientError, OSError) as error:
             cut = repr(error)
         self.text = stream.text
         return stream.ending(cut)
+
+    async def _read(self, response: aiohttp.ClientResponse) -> bytes:
+        """The next chunk of the body, in time or, while paused, later. Empty: it has ended."""
+        chunk = await response.content.readany()
+        await self._reading.wait()
+        return chunk
 
     def _tokens(self, piece: str) -> None:
         self._outbox.mark(Kind.TOKENS, self._request.request_id, {"text": piece})

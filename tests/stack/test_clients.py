@@ -151,11 +151,11 @@ def test_a_paused_reply_backs_up_and_goes_on_when_resumed(clients: Clients) -> N
     clients.start([hung("endless")], heard)
     heard.wait_for(Kind.TOKENS, "endless", times=3)
     assert clients.pause_reading("endless", SOON_S)
+    heard_while_paused = len(heard.marks)
     assert not clients.pause_reading("endless", SOON_S)
     deadline_s = time.monotonic() + SOON_S
     while not clients.unread_bytes("endless", SOON_S) and time.monotonic() < deadline_s:
         pass
-    heard_while_paused = len(heard.marks)
     assert clients.unread_bytes("endless", SOON_S)
     assert len(heard.marks) == heard_while_paused
     assert clients.resume_reading("endless", SOON_S)
