@@ -1,0 +1,57 @@
+"""ci/skips.py: a skip that nobody expected fails, and so does one that no longer happens."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ci import skips
+from tests.ci.required import ROOT
+
+JUNIT = """<testsuites><testsuite>
+<testcase name="a"/>
+<testcase name="b"><skipped type="pytest.skip" message="needs a GPU: none here"/></testcase>
+<testcase name="c"><skipped type="pytest.skip" message="needs a GPU: none here"/></testcase>
+<testcase name="d"><skipped type="pytest.xfail" message="known"/></testcase>
+</testsuite></testsuites>"""
+
+
+@pytest.mark.parametrize(
+    ("allowed", "complaint"),
+    [
+        ({"needs a GPU": 2}, ""),
+        ({}, "2 skipped, which nobody allowed: needs a GPU: none here"),
+        ({"needs a GPU": 1}, "expected 1 skips, came 2"),
+        ({"needs a GPU": 2, "no freezer": 1}, "expected 1 skips, came 0: /no freezer/"),
+    ],
+)
+def test_each_reason_is_given_as_often_as_expected(
+    allowed: dict[str, int], complaint: str, tmp_path: Path
+) -> None:
+    junit = tmp_path / "junit.xml"
+    junit.write_text(JUNIT)
+    found = skips.complaints(skips.reasons(junit), allowed)
+    assert [complaint in one for one in found] == ([True] if complaint else [])
+
+
+def test_a_run_that_never_came_to_its_end_is_no_run_without_skips(tmp_path: Path) -> None:
+    assert skips.main(["tests", str(tmp_path / "absent.xml")]) == 1
+
+
+def test_the_command_fails_on_an_unexpected_skip(tmp_path: Path) -> None:
+    junit = tmp_path / "junit.xml"
+    junit.write_text(JUNIT)
+    command = [sys.executable, str(ROOT / "ci" / "skips.py"), "no such run", str(junit)]
+    told = subprocess.run(command, timeout=20, capture_output=True, text=True, check=False)
+    assert told.returncode == 1
+    assert "nobody allowed" in told.stdout
+
+
+def test_the_allowed_skips_are_counts_of_reasons() -> None:
+    allowed = json.loads((ROOT / "ci" / "skips.json").read_text())
+    assert {"tests", "suites"} <= set(allowed)
+    assert all(count > 0 for reasons in allowed.values() for count in reasons.values())
