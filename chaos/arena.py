@@ -2,40 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
-from typing import Generic, TypeVar
+from dataclasses import dataclass
 
 from chaos.contracts import Stack, Workload
 from chaos.history import History
 
-Plan = TypeVar("Plan", bound=Hashable)
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A stack that somebody asks for. Two with the same `plan` are the same stack."""
+
+    plan: str  # everything that the driver was told, as text
+    launch: Callable[[], AbstractContextManager[Stack]]
 
 
-class Arena(Generic[Plan]):
+class Arena:
     """Keeps at most one stack alive: the one that the last experiment asked for.
 
     A stack is replaced when another plan is asked for, or when it was condemned: an experiment
     left it unrecovered, so nothing that happens on it later could be trusted.
     """
 
-    def __init__(self, launch: Callable[[Plan], AbstractContextManager[Stack]]) -> None:
-        self._launch = launch
+    def __init__(self) -> None:
         self._alive = ExitStack()
         self._stack: Stack | None = None
-        self._plan: Plan | None = None
-        self._controls: dict[tuple[Plan, Workload, int], History] = {}
+        self._plan: str | None = None
+        self._controls: dict[tuple[str, Workload, int], History] = {}
 
-    def stack(self, plan: Plan) -> Stack:
+    def stack(self, wanted: Wanted) -> Stack:
         """The live stack of this plan. Raises what the driver raises when it cannot start."""
-        if self._stack is None or self._plan != plan:
+        if self._stack is None or self._plan != wanted.plan:
             self.close()
-            self._stack = self._alive.enter_context(self._launch(plan))
-            self._plan = plan
+            self._stack = self._alive.enter_context(wanted.launch())
+            self._plan = wanted.plan
         return self._stack
 
     def control(
-        self, plan: Plan, workload: Workload, seed: int, play: Callable[[], History]
+        self, plan: str, workload: Workload, seed: int, play: Callable[[], History]
     ) -> History:
         """The fault-free run of this workload and seed on this plan; played the first time."""
         key = (plan, workload, seed)

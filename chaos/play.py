@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, NoReturn, TypeVar
+from typing import NoReturn
 
-from chaos import history_file
-from chaos.arena import Arena
+from chaos.arena import Arena, Wanted
 from chaos.contracts import Stack, Workload
 from chaos.experiment import Experiment, Strike
 from chaos.history import History
 from chaos.judge import judge
 from chaos.reports.failure import failure_text
-from chaos.run import run
+from chaos.run import run, run_control
 from chaos.specification import Alert, Budgets
 from chaos.verdict import BROKEN, TOLERATED, Allowed, NotProven, Outcome, Verdict, accepted
 
-Plan = TypeVar("Plan", bound=Hashable)
 UNHURT = frozenset({Outcome.TOLERATED, Outcome.CAUGHT, Outcome.SURFACED})
 
 
@@ -33,7 +31,7 @@ class Played:
 
 
 @dataclass(frozen=True)
-class Play(Generic[Plan]):
+class Play:
     """Plays experiments on the arena's stack and raises what the specification forbids.
 
     Raises AssertionError when a strike's verdict is not allowed, and NotProven when an
@@ -41,8 +39,8 @@ class Play(Generic[Plan]):
     """
 
     name: str
-    arena: Arena[Plan]
-    plan: Plan
+    arena: Arena
+    wanted: Wanted
     seed: int
     file: Path
     reproduce: str
@@ -69,12 +67,19 @@ class Play(Generic[Plan]):
             alerts=(*self.alerts, *alerts),
             allowed=tuple(allowed),
         )
-        stack = self.arena.stack(self.plan)
+        stack = self.arena.stack(self.wanted)
         self._skip_without_abilities(stack, strikes)
         control = self.arena.control(
-            self.plan, load, self.seed, lambda: run(experiment.without_strikes(), stack)
+            self.wanted.plan, load, self.seed, lambda: run_control(experiment, stack)
         )
-        return self._judge(experiment, run(experiment, stack, control), stack)
+        file = self._next_file()
+        return self._judge(run(experiment, stack, control, keep=file), file, stack)
+
+    def _next_file(self) -> Path:
+        """Where the history goes while it happens: a test may play more than once."""
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        number = f".{len(self.played) + 1}" if self.played else ""
+        return self.file.with_name(f"{self.file.stem}{number}{self.file.suffix}")
 
     def _skip_without_abilities(self, stack: Stack, strikes: Sequence[Strike]) -> None:
         for strike in strikes:
@@ -82,16 +87,15 @@ class Play(Generic[Plan]):
             if not isinstance(stack, needed):
                 self.skip(f"{stack.name} is not {needed.__name__}: no {strike.fault.name} on it")
 
-    def _judge(
-        self, experiment: Experiment, history: History, stack: Stack
-    ) -> tuple[Verdict, ...]:
+    def _judge(self, history: History, file: Path, stack: Stack) -> tuple[Verdict, ...]:
         verdicts = judge(history)
-        file = self.file.with_suffix(f".{len(self.played) + 1}.jsonl" if self.played else ".jsonl")
-        history_file.write(file, history)
-        self.finished(Played(history, verdicts, file, stack))
+        played = Played(history, verdicts, file, stack)
+        self.played.append(played)
+        self.finished(played)
         if any(verdict.outcome not in UNHURT for verdict in verdicts):
             self.arena.condemn()
-        refused = [one for one in verdicts if not accepted(one, experiment.allowed)]
+        allowed = history.specification.allowed
+        refused = [one for one in verdicts if not accepted(one, allowed)]
         if not refused:
             return verdicts
         text = failure_text(history, refused, file, self.reproduce)

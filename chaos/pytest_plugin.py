@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
-import sys
-from collections.abc import Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
-from chaos.arena import Arena
+from chaos.arena import Arena, Wanted
 from chaos.play import Play, Played
-from chaos.reports import allure
-from chaos.reports.matrix import Judged, judged, list_text, matrix_text
+from chaos.reports.allure_files import write_environment, write_executor
+from chaos.reports.allure_report import attach, label
+from chaos.reports.matrix import judged, list_text, matrix_text
 from chaos.reports.rows import packed, unpacked
 from chaos.requirements import missing
 from chaos.stage import Stage
@@ -37,11 +37,10 @@ class Session:
 
     plan: Plan
     topology_fixed: bool
-    seed: int
     report: Path
     keep_stack: bool
-    arena: Arena[Plan]
-    rows: list[Judged] = field(default_factory=list[Judged])
+    driver: type[EmbeddedDriver]
+    arena: Arena = field(default_factory=Arena)
 
 
 SESSION = pytest.StashKey[Session]()
@@ -51,18 +50,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add = parser.getgroup("pd-chaos", "chaos experiments on a prefill/decode stack").addoption
     add("--stack", default="embedded", help=f"the stack to hurt: {', '.join(DRIVERS)}")
     add("--router", default="smg", help="the real router: smg or sglang-router")
-    add("--topology", default=None, help="prefill and decode workers, such as 1p1d or 2p2d")
+    add("--topology", default="", help="prefill and decode workers, such as 1p1d or 2p2d")
     add("--seed", default="0", help="reproduces workload, schedule and victims; a whole number")
     add("--guards-off", default="", help="guards to switch off: names separated by commas")
     add("--keep-stack", action="store_true", help="leave the last stack up until Enter is pressed")
-    add("--report-dir", default=None, help="where histories go (default: .chaos/report)")
+    add("--report-dir", default="", help="where histories go (default: .chaos/report)")
     add("--require", default=os.environ.get("PDCHAOS_REQUIRE", ""), help="fail where one of these "
         "is missing instead of skipping or replacing it: toxiproxy,chromium,allure")  # fmt: skip
 
 
 def pytest_configure(config: pytest.Config) -> None:
     mark = "markers"
-    config.addinivalue_line(mark, "stack(**plan): the plan this test needs, such as topology='1p2d'")
+    config.addinivalue_line(
+        mark, "stack(**plan): the plan this test needs, such as topology='1p2d'"
+    )
     config.addinivalue_line(mark, "quick: the short selection that every kind of stack runs")
     for stage in Stage:
         config.addinivalue_line(mark, f"{stage.value}: hurts the stage {stage.value}")
@@ -76,29 +77,30 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def open_session(config: pytest.Config) -> Session:
     """The options, checked. Raises ValueError with one clear line for a bad one."""
-    option = config.getoption
-    if option("--stack") not in DRIVERS:
-        raise ValueError(f"--stack {option('--stack')}: expected one of {', '.join(DRIVERS)}")
-    if gone := missing(option("--require")):
+    stack, seed, topology = _text(config, "stack"), _text(config, "seed"), _text(config, "topology")
+    if stack not in DRIVERS:
+        raise ValueError(f"--stack {stack}: expected one of {', '.join(DRIVERS)}")
+    if gone := missing(_text(config, "require")):
         raise ValueError(f"--require: {'; '.join(gone)} (`python -m chaos doctor` says more)")
-    seed = option("--seed")
     if not re.fullmatch(r"\d+", seed):
         raise ValueError(f"--seed {seed}: expected a whole number, such as 0 or 42")
-    plan = Plan(
-        topology=Topology.parse(option("--topology") or "1p1d"),
-        router=option("--router"),
-        guards_off=frozenset(name for name in option("--guards-off").split(",") if name),
-        seed=int(seed),
-    )
-    driver = DRIVERS[option("--stack")]
+    report = _text(config, "report-dir")
     return Session(
-        plan=plan,
-        topology_fixed=option("--topology") is not None,
-        seed=int(seed),
-        report=Path(option("--report-dir") or config.rootpath / ".chaos" / "report"),
-        keep_stack=option("--keep-stack"),
-        arena=Arena(lambda wanted: driver(wanted).launch()),
+        plan=Plan(
+            topology=Topology.parse(topology or "1p1d"),
+            router=_text(config, "router"),
+            guards_off=frozenset(name for name in _text(config, "guards-off").split(",") if name),
+            seed=int(seed),
+        ),
+        topology_fixed=bool(topology),
+        report=Path(report) if report else config.rootpath / ".chaos" / "report",
+        keep_stack=bool(config.getoption("--keep-stack")),
+        driver=DRIVERS[stack],
     )
+
+
+def _text(config: pytest.Config, option: str) -> str:
+    return str(config.getoption(f"--{option}") or "")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -106,7 +108,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         session.arena.close()
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Experiments that share a plan run one after the other, on the same live stack."""
     plans = {item: repr(_wanted(item)) for item in items}
     first = {plan: index for index, plan in reversed(list(enumerate(plans.values())))}
@@ -114,16 +116,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture
-def play(request: pytest.FixtureRequest) -> Play[Plan]:
+def play(request: pytest.FixtureRequest) -> Play:
     """Plays an experiment on the live stack: `play(load, strikes, allowed=...)`."""
     session = request.config.stash[SESSION]
     item: pytest.Item = request.node
+    plan = plan_for(session, _wanted(item))
+    file_name = re.sub(r"[^\w.-]+", "-", item.name)
     return Play(
         name=item.name,
         arena=session.arena,
-        plan=plan_for(session, _wanted(item)),
-        seed=session.seed,
-        file=session.report / "histories" / f"{re.sub(r'[^\w.-]+', '-', item.name)}.jsonl",
+        wanted=Wanted(repr(plan), lambda: session.driver(plan).launch()),
+        seed=session.plan.seed,
+        file=session.report / "histories" / f"{file_name}.jsonl",
         reproduce=reproduction(request.config, item.nodeid),
         skip=pytest.skip,
         finished=lambda played: _keep(item, played),
@@ -146,13 +150,28 @@ def reproduction(config: pytest.Config, nodeid: str) -> str:
     options = [
         f"--{name} {value}"
         for name in ("stack", "router", "topology", "guards-off")
-        if (value := config.getoption(f"--{name}")) and value not in {"embedded", "smg"}
+        if (value := _text(config, name)) and value not in {"embedded", "smg"}
     ]
-    return " ".join(["pytest", f"'{nodeid}'", f"--seed {config.getoption('--seed')}", *options])
+    return " ".join(["pytest", f"'{nodeid}'", f"--seed {_text(config, 'seed')}", *options])
 
 
-def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Nothing to do in a worker: its verdicts travel to the terminal in the report itself."""
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Beside Allure's results: what was run, on what."""
+    config = session.config
+    results = config.getoption("allure_report_dir", None)
+    if not results or hasattr(config, "workerinput"):
+        return
+    ours = config.stash[SESSION]
+    facts = {
+        "stack": str(config.getoption("--stack")),
+        "plan": ours.plan.name,
+        "seed": str(ours.plan.seed),
+        "guards off": ", ".join(sorted(ours.plan.guards_off)) or "none",
+        "python": platform.python_version(),
+        "machine": f"{os.cpu_count()} cores, {platform.machine()}",
+    }
+    write_environment(Path(results), facts, os.environ)
+    write_executor(Path(results), os.environ)
 
 
 @pytest.hookimpl(trylast=True)
@@ -161,7 +180,7 @@ def pytest_terminal_summary(
 ) -> None:
     """The stage x fault matrix, and one line per strike."""
     rows = [
-        unpacked(value)
+        unpacked(str(value))
         for reports in terminalreporter.stats.values()
         for report in reports
         if isinstance(report, pytest.TestReport) and report.when == "call"
@@ -180,7 +199,8 @@ def pytest_terminal_summary(
 def _keep(item: pytest.Item, played: Played) -> None:
     for row in judged(played.history, played.verdicts):
         item.user_properties.append((ROWS, packed(row)))
-    allure.attach(played)
+    label(played.history)
+    attach(played.history, played.verdicts, played.file, played.stack.attachments())
 
 
 def _wanted(item: pytest.Item) -> dict[str, object]:

@@ -27,7 +27,11 @@ def test_agents_of_five_rounds(play: Play) -> None:
 def test_agents_of_five_rounds_through_a_stalled_transfer(play: Play) -> None:
     play(
         AGENTS,
-        [Strike(StallWriter("prefill-0", after_bytes=20_000), on=Entering("a1.1", Stage.BOOTSTRAP))],
+        [
+            Strike(
+                StallWriter("prefill-0", after_bytes=20_000), on=Entering("a1.1", Stage.BOOTSTRAP)
+            )
+        ],
         allowed=[caught_by("prefill_inflight_watchdog")],
     )
 

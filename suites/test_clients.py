@@ -25,7 +25,9 @@ LEAVING = Disconnect("victim")
 @pytest.mark.parametrize(
     ("node", "site", "stage"),
     [
-        pytest.param("prefill-0", site, stage, id=stage.value, marks=getattr(pytest.mark, stage.value))
+        pytest.param(
+            "prefill-0", site, stage, id=stage.value, marks=getattr(pytest.mark, stage.value)
+        )
         for site, stage in (
             ("bootstrap.metadata", Stage.BOOTSTRAP),
             ("prefill.chunk", Stage.PREFILL),
@@ -33,7 +35,9 @@ LEAVING = Disconnect("victim")
         )
     ]
     + [
-        pytest.param("decode-0", site, stage, id=stage.value, marks=getattr(pytest.mark, stage.value))
+        pytest.param(
+            "decode-0", site, stage, id=stage.value, marks=getattr(pytest.mark, stage.value)
+        )
         for site, stage in (
             ("admit.enter", Stage.ADMIT),
             ("decode.token", Stage.DECODE),

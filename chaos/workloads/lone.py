@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from chaos.contracts import Request
+from chaos.workloads.prompt import NONCE_BYTES, at_least, not_negative, positive, prompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,19 +21,15 @@ class Lone:
     routing_key: str | None = None
 
     def __post_init__(self) -> None:
-        if self.prompt_bytes <= 0 or self.tokens <= 0 or self.due_s < 0:
-            raise ValueError(
-                f"a request has a prompt, tokens and a due time that is not negative: {self}"
-            )
+        positive(tokens=self.tokens)
+        at_least(NONCE_BYTES, prompt_bytes=self.prompt_bytes)
+        not_negative(due_s=self.due_s)
 
     @property
     def name(self) -> str:
         return f"{self.request_id}, {self.tokens} tokens"
 
     def requests(self, rng: Random) -> Sequence[Request]:
-        nonce = f"[{rng.getrandbits(40):010x}]"
-        filler = "".join(rng.choices("abcdefghijklmnopqrstuvwxyz ", k=self.prompt_bytes))
-        prompt = (nonce + filler)[: max(self.prompt_bytes, len(nonce))]
-        return [
-            Request(self.request_id, self.due_s, prompt, self.tokens, routing_key=self.routing_key)
-        ]
+        text = prompt(rng, self.prompt_bytes)
+        key = self.routing_key
+        return [Request(self.request_id, self.due_s, text, self.tokens, routing_key=key)]

@@ -8,6 +8,7 @@ from random import Random
 
 from chaos.contracts import Request, Workload
 from chaos.seed import source
+from chaos.seed import source
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class Together:
 
     def requests(self, rng: Random) -> Sequence[Request]:
         # Each part draws from its own generator: adding a part does not reshuffle the others.
-        seeds = rng.getrandbits(64)
+        seed = rng.getrandbits(64)
         requests = [
             request
             for index, part in enumerate(self.parts)
