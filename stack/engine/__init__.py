@@ -1,0 +1,1 @@
+"""A small prefill/decode engine that speaks SGLang's protocol, with guards that can be off."""

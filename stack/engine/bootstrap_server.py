@@ -1,0 +1,174 @@
+"""A prefill's bootstrap port: decodes come here, announce pages, acknowledge and abort."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from stack.engine.guards.heartbeat import Pulse
+from stack.engine.guards.heartbeat_to_decode import HeartbeatToDecode
+from stack.engine.order import Failure
+from stack.engine.outbox import Outbox
+from stack.engine.wire import LINE_BYTES_MAX, BadFrame, Message, line, read_line
+
+REMEMBERED_MAX = 4096  # rooms that are over, so that a late message finds an answer
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """The decode's pages for one prompt, in order, and where to push them."""
+
+    peer: str
+    kv_port: int
+    pages: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class DecodePeer:
+    """A decode, known by its name; its connection comes and goes."""
+
+    name: str
+    instance: str
+    kv_port: int
+    pulse: Pulse
+    outbox: Outbox | None = None
+
+    def send(self, data: bytes) -> None:
+        if self.outbox is not None:
+            self.outbox.send(data)
+
+
+class Listener(Protocol):
+    """Who owns the rooms that the messages are about."""
+
+    def acknowledged(self, room: int) -> None: ...
+
+    def aborted(self, room: int, failure: Failure) -> bool:
+        """False when it has no such room."""
+        ...
+
+    def peer_lost(self, peer: str, why: str) -> None:
+        """Fail what is shared with this decode."""
+        ...
+
+
+class BootstrapServer:
+    """Messages about a room may come before the room itself: they are kept for it."""
+
+    def __init__(
+        self, instance: str, heartbeat: HeartbeatToDecode, listener: Callable[[], Listener]
+    ) -> None:
+        self._instance = instance
+        self._heartbeat = heartbeat
+        self._listener = listener
+        self._peers: dict[str, DecodePeer] = {}
+        self._announced: dict[int, asyncio.Future[Announcement]] = {}
+        self._over: OrderedDict[int, tuple[Failure | None, int]] = OrderedDict()
+
+    async def serve(self, host: str, port: int) -> asyncio.Server:
+        return await asyncio.start_server(self._connection, host, port, limit=LINE_BYTES_MAX)
+
+    async def announcement(self, room: int) -> Announcement:
+        """Waits for ever: the room's own timer bounds it."""
+        return await self._slot(room)
+
+    def early_abort(self, room: int) -> Failure | None:
+        """The decode gave it up before the request reached us."""
+        over = self._over.get(room)
+        return over[0] if over else None
+
+    def conclude(self, room: int, peer: str | None, failure: Failure | None, sent: int) -> None:
+        """The room is over and nothing more will be written; a failed one is told."""
+        slot = self._announced.pop(room, None)
+        if slot is not None:
+            slot.cancel()
+        self._remember(room, failure, sent)
+        known = self._peers.get(peer) if peer else None
+        if known is not None and failure is not None:
+            text = {"code": failure.code, "message": failure.message}
+            known.send(line("failed", room=room, sent=sent, **text))
+
+    async def beat(self) -> None:
+        """Send heartbeats for ever; declare peers dead when their answers stay away."""
+        while self._heartbeat.on:
+            await asyncio.sleep(self._heartbeat.interval_s)
+            for peer in list(self._peers.values()):
+                if peer.pulse.beat():
+                    self._listener().peer_lost(peer.name, self._heartbeat.silence(peer.name))
+                peer.send(line("ping"))
+
+    def _slot(self, room: int) -> asyncio.Future[Announcement]:
+        if room not in self._announced:
+            self._announced[room] = asyncio.get_running_loop().create_future()
+            while len(self._announced) > REMEMBERED_MAX:
+                self._announced.pop(next(iter(self._announced))).cancel()
+        return self._announced[room]
+
+    def _remember(self, room: int, failure: Failure | None, sent: int) -> None:
+        self._over[room] = failure, sent
+        while len(self._over) > REMEMBERED_MAX:
+            self._over.popitem(last=False)
+
+    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        peer: DecodePeer | None = None
+        outbox = Outbox(writer)
+        try:
+            hello = await read_line(reader)
+            if hello is None or hello.get("op") != "hello":
+                return
+            peer = self._greet(hello, outbox)
+            while (message := await read_line(reader)) is not None:
+                self._take(peer, message)
+        except (BadFrame, OSError, KeyError, ValueError):  # nonsense: the decode reconnects
+            pass
+        finally:
+            outbox.close()
+            if peer is not None and peer.outbox is outbox:
+                peer.outbox = None
+
+    def _greet(self, hello: Message, outbox: Outbox) -> DecodePeer:
+        name, instance = str(hello["name"]), str(hello["instance"])
+        before = self._peers.get(name)
+        if before is not None and before.instance != instance and self._heartbeat.on:
+            self._listener().peer_lost(name, f"{name} was replaced by a new instance")
+        peer = DecodePeer(name, instance, int(hello["kv_port"]), self._heartbeat.pulse(), outbox)
+        self._peers[name] = peer
+        peer.send(line("welcome", instance=self._instance))
+        return peer
+
+    def _take(self, peer: DecodePeer, message: Message) -> None:
+        op, room = message["op"], int(message.get("room", 0))
+        if op == "ping":
+            peer.send(line("pong"))
+        elif op == "pong":
+            peer.pulse.answer()
+        elif op == "announce":
+            self._announce(peer, room, message)
+        elif op == "ack":
+            self._listener().acknowledged(room)
+        elif op == "abort":
+            self._abort(peer, room, message)
+
+    def _announce(self, peer: DecodePeer, room: int, message: Message) -> None:
+        failure, sent = self._over.get(room, (None, 0))
+        if failure is not None:
+            text = {"code": failure.code, "message": failure.message}
+            peer.send(line("failed", room=room, sent=sent, **text))
+            return
+        if room in self._over:
+            return
+        slot = self._slot(room)
+        if not slot.done():
+            pages = tuple(int(page) for page in message["pages"])
+            slot.set_result(Announcement(peer.name, peer.kv_port, pages))
+
+    def _abort(self, peer: DecodePeer, room: int, message: Message) -> None:
+        failure = Failure(str(message["code"]), f"{peer.name} ended it: {message['message']}")
+        if self._listener().aborted(room, failure):
+            return  # `conclude` answers once the writer has stopped
+        if room not in self._over:
+            self._remember(room, failure, 0)
+        peer.send(line("drained", room=room, sent=self._over[room][1]))

@@ -1,0 +1,199 @@
+"""A decode's part in every room: find the prefill, announce pages, take the KV, run."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+from chaos.stage import Stage
+from stack.engine.decode_scheduler import DecodeScheduler
+from stack.engine.failpoints import Failpoints
+from stack.engine.guards.kv_verification import KvVerification
+from stack.engine.guards.page_quarantine import PageQuarantine
+from stack.engine.kv_receiver import Arrivals, KvReceiver
+from stack.engine.ledger import Ledger
+from stack.engine.order import Failure
+from stack.engine.prefill_peer import PrefillPeer
+from stack.engine.room import Room, State
+from stack.engine.rooms import SWEEP_S, Rooms
+from stack.engine.sequence import Ending
+from stack.engine.step_loop import StepLoop
+from stack.engine.wire import line
+
+Told = Callable[[int, list[int], Ending | None], None]
+
+
+@dataclass(slots=True)
+class Wanted:
+    """What one room waits for, in this order."""
+
+    pages: asyncio.Future[list[int]] = field(default_factory=asyncio.Future[list[int]])
+    arrived: asyncio.Future[tuple[Arrivals, int]] = field(
+        default_factory=asyncio.Future[tuple[Arrivals, int]]
+    )
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+    acknowledged: bool = False
+    writer_stopped: bool = False  # the prefill said so
+    wrote: bool = False  # and that it had sent something before
+    kv_closed: bool = False  # its KV connection came and went
+
+
+class DecodeSide:
+    """Runs in the IO thread's loop; `tell` hands tokens to the front."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        failpoints: Failpoints,
+        rooms: Rooms,
+        tell: Told,
+        peer: Callable[[str, int], PrefillPeer],
+    ) -> None:
+        self._ledger = ledger
+        self._failpoints = failpoints
+        self._rooms = rooms
+        self._tell = tell
+        self._peer = peer
+        self._wanted: dict[int, Wanted] = {}
+        self._peers: dict[int, PrefillPeer] = {}
+
+    def attach(
+        self,
+        step: StepLoop,
+        scheduler: DecodeScheduler,
+        receiver: KvReceiver,
+        quarantine: PageQuarantine,
+        verification: KvVerification,
+    ) -> None:
+        self._step = step
+        self._scheduler = scheduler
+        self._receiver = receiver
+        self._quarantine = quarantine
+        self._verification = verification
+
+    async def live(self, room: Room) -> None:
+        order = room.order
+        wanted = self._wanted[room.number] = Wanted()
+        self._ledger.enter(room.number, order.request_id, Stage.BOOTSTRAP)
+        arrived = await self._failpoints.passing("bootstrap.enter", order.request_id)
+        peer = self._peers[room.number] = self._peer(order.host, order.port)
+        room.peer = peer.name
+        await peer.connected.wait()
+        if not arrived:  # the handshake was lost: its timer ends it
+            await asyncio.Event().wait()
+        await self._failpoints.passing("admit.enter", order.request_id)
+        self._step.call(partial(self._scheduler.submit, order))
+        await self._announce(room, peer, await wanted.pages)
+        arrivals, first_token = await wanted.arrived
+        await self._verify(room, arrivals, len(await wanted.pages))
+        self._ledger.enter(room.number, order.request_id, Stage.HANDOVER)
+        if await self._failpoints.passing("handover.ack", order.request_id):
+            peer.send(line("ack", room=room.number))
+        wanted.acknowledged = True
+        self._rooms.move(room, State.SUCCESS)
+        self._ledger.enter(room.number, order.request_id, Stage.DECODE)
+        self._step.call(partial(self._scheduler.start, room.number, first_token))
+        await wanted.ended.wait()
+
+    async def _announce(self, room: Room, peer: PrefillPeer, pages: list[int]) -> None:
+        told = await self._failpoints.passing("bootstrap.metadata", room.order.request_id)
+        self._rooms.move(room, State.WAITING_FOR_INPUT)
+        self._ledger.enter(room.number, room.order.request_id, Stage.ADMIT)
+        room.announced = told
+        if told:
+            peer.send(line("announce", room=room.number, pages=pages))
+
+    async def _verify(self, room: Room, arrivals: Arrivals, expected: int) -> None:
+        why = self._verification.complaint(expected, len(arrivals.ordinals), arrivals.damaged)
+        if why is not None:
+            self._rooms.guard(self._verification.name, room, why)
+            await asyncio.Event().wait()  # where the failed room's cancellation comes in
+
+    async def undo(self, room: Room) -> None:
+        """Free its pages: at once where nobody can write into them any more, else later."""
+        wanted = self._wanted.pop(room.number)
+        peer = self._peers.pop(room.number, None)
+        failure = room.failure
+        if peer is not None and failure is not None and not wanted.acknowledged:
+            if not wanted.writer_stopped:
+                text = {"code": failure.code, "message": failure.message}
+                peer.send(line("abort", room=room.number, **text))
+        exposed = room.announced and not wanted.arrived.done()
+        held = failure is not None and exposed and self._quarantine.on
+        if held:
+            self._hold(room, wanted)
+        self._step.call(partial(self._scheduler.release, room.number, quarantined=held))
+
+    def _hold(self, room: Room, wanted: Wanted) -> None:
+        number, now_s = room.number, time.monotonic()
+        self._quarantine.admit(number, now_s, ended=wanted.kv_closed)
+        if wanted.writer_stopped:
+            self._quarantine.acknowledge(number, wrote=wanted.wrote)
+        why = "its pages wait until their writer is done"
+        self._ledger.guarded(self._quarantine.name, room.order.request_id, why, number)
+
+    async def watch_drains(self) -> None:
+        """For ever: free quarantined pages that are safe, or that waited long enough."""
+        while True:
+            await asyncio.sleep(SWEEP_S)
+            for number in self._quarantine.drained():
+                self._step.call(partial(self._scheduler.pool.discharge, number))
+            for number in self._quarantine.overdue(time.monotonic()):
+                self._ledger.counts["drain_timeouts"] += 1
+                self._receiver.cut(number)
+                self._step.call(partial(self._scheduler.pool.discharge, number))
+
+    # What the step thread made.
+
+    def allocated(self, room: int, pages: list[int]) -> None:
+        wanted = self._wanted.get(room)
+        if wanted is not None and not wanted.pages.done():
+            wanted.pages.set_result(pages)
+
+    def tokens(self, room: int, tokens: list[int], ending: Ending | None) -> None:
+        wanted = self._wanted.get(room)
+        if wanted is None:
+            return
+        self._tell(room, tokens, ending)
+        if ending is not None:
+            wanted.ended.set()
+
+    # What comes over the KV link.
+
+    def began(self, room: int) -> None:
+        found = self._rooms.get(room)
+        if found is not None and found.state is State.WAITING_FOR_INPUT:
+            self._rooms.move(found, State.TRANSFERRING)
+            self._ledger.enter(room, found.order.request_id, Stage.TRANSFER)
+
+    def finished(self, room: int, arrivals: Arrivals, first_token: int) -> None:
+        wanted = self._wanted.get(room)
+        if wanted is not None and not wanted.arrived.done():
+            wanted.arrived.set_result((arrivals, first_token))
+
+    def closed(self, room: int) -> None:
+        self._quarantine.connection(room, ended=True)
+        wanted = self._wanted.get(room)
+        if wanted is not None:
+            wanted.kv_closed = True
+
+    # What the prefill says.
+
+    def failed(self, room: int, failure: Failure) -> None:
+        found = self._rooms.get(room)
+        if found is not None and found.state is not State.SUCCESS:
+            self._rooms.fail(found, failure)
+
+    def drained(self, room: int, *, wrote: bool) -> None:
+        self._quarantine.acknowledge(room, wrote=wrote)
+        wanted = self._wanted.get(room)
+        if wanted is not None:
+            wanted.writer_stopped, wanted.wrote = True, wrote
+
+    def peer_lost(self, peer: str, why: str) -> None:
+        for room in self._rooms:
+            if room.peer == peer and room.state is not State.SUCCESS:
+                self._rooms.guard("heartbeat_to_prefill", room, why)

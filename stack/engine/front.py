@@ -1,0 +1,182 @@
+"""The front process: serves HTTP, and replaces nothing itself: when its engine ends, it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import time
+from contextlib import suppress
+
+from aiohttp import web
+
+from stack.engine.admin import Admin
+from stack.engine.config import WorkerConfig
+from stack.engine.counter import Counter, FrontGuards
+from stack.engine.engine_link import EngineLink
+from stack.engine.desk import CHANNEL_LINE_BYTES_MAX
+from stack.engine.failpoints import FRONT_SITES, Failpoints
+from stack.engine.guards.abort_propagation import AbortPropagation
+from stack.engine.guards.admission_bounds import AdmissionBounds
+from stack.engine.guards.step_watchdog import StepWatchdog
+from stack.engine.guards.stream_idle_guard import StreamIdleGuard
+from stack.engine.knobs import Knobs
+from stack.engine.ledger import Ledger
+from stack.engine.observers import Observers
+from stack.engine.order import Failure
+from stack.engine.progress import LOOK_S, Progress
+from stack.engine.trace import Trace
+
+BODY_BYTES_MAX = 1 << 26
+LAST_WORDS_S = 0.3  # for error replies to leave before the process does
+STARTS_WITHIN_S = 60.0
+SOCKET_BUFFER_BYTES = 32768
+ENGINE_DIED_EXIT_CODE = 71
+WATCHDOG_EXIT_CODE = 72
+
+
+class Front:
+    """One worker's public side. `run` returns the process's exit code."""
+
+    def __init__(
+        self, config: WorkerConfig, knobs: Knobs, engine_pid: int, channel: socket.socket
+    ) -> None:
+        self._config = config
+        self._knobs = knobs
+        self._engine_pid = engine_pid
+        self._channel = channel
+        self._ledger = Ledger(Trace(config.trace_path, config.name))
+        self._failpoints = Failpoints(FRONT_SITES)
+        self._progress = Progress()
+        self._watchdog = StepWatchdog(knobs.on("step_watchdog"), knobs.step_timeout_s)
+
+    async def run(self) -> int:
+        reader, writer = await asyncio.open_connection(
+            sock=self._channel, limit=CHANNEL_LINE_BYTES_MAX
+        )
+        self._link = EngineLink(reader, writer)
+        ends = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, _settle, ends, 0)
+        listening = loop.create_task(self._listen(ends))
+        async with asyncio.timeout(STARTS_WITHIN_S):
+            await self._link.ready.wait()
+        runners = await self._serve()
+        watching = loop.create_task(self._watch(ends))
+        code: int = await ends
+        for task in (watching, listening):
+            task.cancel()
+        if code:
+            await asyncio.sleep(LAST_WORDS_S)
+        self._kill_engine()
+        for runner in runners:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LAST_WORDS_S):
+                    await runner.cleanup()
+        return code
+
+    async def _serve(self) -> list[web.AppRunner]:
+        config = self._config
+        runners = [await _listening(self._application(), config.host, config.port)]
+        if config.admin_port is not None:
+            admin = Admin(config.admin_token, self._engine_pid, self._link, self._failpoints)
+            runners.append(await _listening(admin.application(), config.host, config.admin_port))
+        return runners
+
+    def _application(self) -> web.Application:
+        app = web.Application(client_max_size=BODY_BYTES_MAX)
+        see = Observers(
+            self._config,
+            self._knobs,
+            self._link,
+            self._progress,
+            self._ledger,
+            self._failpoints,
+        )
+        counter = Counter(
+            self._config.role, self._link, self._ledger, self._failpoints, self._guards()
+        )
+        app.router.add_post("/generate", counter.generate)
+        app.router.add_post("/v1/completions", counter.completions)
+        app.router.add_post("/v1/chat/completions", counter.chat)
+        app.router.add_post("/abort_request", see.abort_request)
+        app.router.add_post("/flush_cache", see.flush_cache)
+        for path, page in {
+            "/health": see.health,
+            "/health_generate": see.health_generate,
+            "/server_info": see.server_info,
+            "/get_server_info": see.server_info,
+            "/model_info": see.model_info,
+            "/get_model_info": see.model_info,
+            "/v1/models": see.models,
+            "/v1/loads": see.loads,
+            "/loads": see.loads,
+            "/metrics": see.metrics,
+        }.items():
+            app.router.add_get(path, page)
+        return app
+
+    def _guards(self) -> FrontGuards:
+        knobs = self._knobs
+        return FrontGuards(
+            AbortPropagation(knobs.on("abort_propagation")),
+            AdmissionBounds(
+                knobs.on("admission_bounds"),
+                knobs.running_max + knobs.queued_max,
+                knobs.kv_pages,
+                knobs.page_size,
+                knobs.context_max,
+            ),
+            StreamIdleGuard(knobs.on("stream_idle_guard"), knobs.stream_idle_timeout_s),
+        )
+
+    async def _listen(self, ends: asyncio.Future[int]) -> None:
+        await self._link.listen()
+        self._link.fail_all(Failure("engine_died", "the engine process ended"))
+        _settle(ends, ENGINE_DIED_EXIT_CODE)
+
+    async def _watch(self, ends: asyncio.Future[int]) -> None:
+        """For ever: measure the engine's progress, and act when there is none."""
+        while not ends.done():
+            await asyncio.sleep(LOOK_S)
+            figures = self._link.figures
+            pending = max(figures.get("pending", 0), len(self._link.legs))
+            now_s = time.monotonic()
+            self._progress.look(now_s, self._link.beats, figures.get("turns", 0), pending)
+            why = self._watchdog.verdict(self._progress)
+            if why is not None:
+                self._replace(why)
+                _settle(ends, WATCHDOG_EXIT_CODE)
+
+    def _replace(self, why: str) -> None:
+        name = self._watchdog.name
+        for leg in self._link.fail_all(Failure(name, f"{name}: {why}")):
+            self._ledger.guarded(name, leg.order.request_id, why, leg.order.room)
+        self._ledger.guarded(name, self._config.name, why)
+
+    def _kill_engine(self) -> None:
+        """By its pid: it is our own child and not yet reaped, so the pid is still its."""
+        with suppress(ProcessLookupError):
+            os.kill(self._engine_pid, signal.SIGKILL)
+        with suppress(ChildProcessError):
+            os.waitpid(self._engine_pid, 0)
+
+
+def _settle(ends: asyncio.Future[int], code: int) -> None:
+    if not ends.done():
+        ends.set_result(code)
+
+
+async def _listening(app: web.Application, host: str, port: int) -> web.AppRunner:
+    """A handler is cancelled as soon as its client is gone: that is how an abort begins."""
+    runner = web.AppRunner(app, handler_cancellation=True, access_log=None)
+    await runner.setup()
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # Inherited by every connection: an unread reply is noticed before megabytes are buffered.
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SOCKET_BUFFER_BYTES)
+    listener.bind((host, port))
+    await web.SockSite(runner, listener, backlog=1024).start()
+    return runner

@@ -1,0 +1,24 @@
+"""A decode notices that a prefill died, froze, or was replaced, and fails what it shared with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stack.engine.guards.heartbeat import Pulse
+
+
+@dataclass(frozen=True, slots=True)
+class HeartbeatToPrefill:
+    """After `failures_max` missed beats, or a new instance on the same address."""
+
+    on: bool
+    interval_s: float
+    failures_max: int
+    name: str = "heartbeat_to_prefill"
+    knob: str = "SGLANG_DISAGGREGATION_HEARTBEAT_INTERVAL"
+
+    def pulse(self) -> Pulse:
+        return Pulse(self.failures_max)
+
+    def silence(self, peer: str) -> str:
+        return f"{peer} missed {self.failures_max} heartbeats, one every {self.interval_s:g} s"

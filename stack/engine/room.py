@@ -1,0 +1,40 @@
+"""One side's view of one KV transfer: SGLang's five states and the way through them."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from enum import Enum
+
+from stack.engine.order import Failure, Order
+
+
+class State(Enum):
+    """Names and numbers are SGLang's KVPoll."""
+
+    FAILED = 0
+    BOOTSTRAPPING = 1
+    WAITING_FOR_INPUT = 2
+    TRANSFERRING = 3
+    SUCCESS = 4
+
+
+@dataclass(slots=True, eq=False)
+class Room:
+    """`since_s` is when it entered its state, on the clock of the rooms."""
+
+    order: Order
+    since_s: float
+    state: State = State.BOOTSTRAPPING
+    failure: Failure | None = None
+    peer: str | None = None  # who is on the other side, once that is known
+    announced: bool = False  # the other side may write, or may be told
+    task: asyncio.Task[None] | None = field(default=None, repr=False)
+
+    @property
+    def number(self) -> int:
+        return self.order.room
+
+    def to(self, state: State, now_s: float) -> None:
+        self.state = state
+        self.since_s = now_s

@@ -1,0 +1,108 @@
+"""The worker's marks on their way to the recorder: a socket that never blocks the engine."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+
+from chaos.event import Json, Kind
+from chaos.stage import Stage
+
+
+class Trace:
+    """JSON lines over a unix stream socket, one connection a process. Thread-safe.
+
+    A line that does not fit is dropped and counted; the next one that fits is preceded by a
+    mark of kind "lost", so that whoever reads knows that the evidence has a hole.
+    """
+
+    def __init__(self, path: str | None, actor: str) -> None:
+        self._actor = actor
+        self._lock = threading.Lock()
+        self._rest = b""  # the end of a line that the socket took only in part
+        self._lost = 0
+        self._socket = _connected(path) if path else None
+
+    def mark(
+        self,
+        kind: Kind,
+        about: str,
+        stage: Stage | None = None,
+        attempt: int | None = None,
+        detail: Mapping[str, Json] | None = None,
+    ) -> None:
+        if self._socket is None:
+            return
+        with self._lock:
+            line = self._line(kind, about, stage, attempt, detail or {})
+            if self._lost:
+                lost = self._line(Kind.LOST, self._actor, None, None, {"count": self._lost})
+                line = lost + line
+            if self._send(line):
+                self._lost = 0
+            else:
+                self._lost += 1
+
+    def _line(
+        self,
+        kind: Kind,
+        about: str,
+        stage: Stage | None,
+        attempt: int | None,
+        detail: Mapping[str, Json],
+    ) -> bytes:
+        mark = {
+            "at_ns": time.monotonic_ns(),
+            "actor": self._actor,
+            "kind": kind.value,
+            "about": about,
+            "stage": stage.value if stage else None,
+            "attempt": attempt,
+            "detail": dict(detail),
+        }
+        return json.dumps(mark).encode() + b"\n"
+
+    def _send(self, line: bytes) -> bool:
+        """False when the line was dropped: an older one still waits for the socket."""
+        self._rest = self._push(self._rest)
+        if self._rest:
+            return False
+        rest = self._push(line)
+        if rest == line:
+            return False
+        self._rest = rest
+        return True
+
+    def _push(self, data: bytes) -> bytes:
+        """Returns what the socket did not take."""
+        if not data or self._socket is None:
+            return b""
+        try:
+            return data[self._socket.send(data) :]
+        except BlockingIOError:
+            return data
+        except OSError:  # the recorder is gone: nobody is left to tell
+            self._socket = None
+            return b""
+
+    def close(self) -> None:
+        with self._lock, suppress(OSError):
+            if self._socket is not None:
+                self._socket.close()
+            self._socket = None
+
+
+def _connected(path: str) -> socket.socket | None:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(1.0)
+    try:
+        connection.connect(path)
+    except OSError:
+        connection.close()
+        return None
+    connection.setblocking(False)
+    return connection

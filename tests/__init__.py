@@ -1,0 +1,1 @@
+"""Mirrors the folders of the source."""
