@@ -148,9 +148,10 @@ def _why_safe(drafted: SplitPlan) -> str:
         return f"all {grid} CTAs fit"
     if drafted.launch.combine not in WAITING:
         return f"exceeds residency by {grid - residency}, but no CTA waits for another"
-    if max(used_splits(drafted.launch, drafted.splits)) == 1:
-        return "one split of each tile has work, so that none waits"
-    return "exceeds residency, yet finishes in order and tile-fastest; other orders may not"
+    waiting = waiting_max(drafted.launch, drafted.splits)
+    if waiting < residency:
+        return f"exceeds residency, but at most {waiting} CTAs wait at once, whatever the order"
+    return "exceeds residency, yet finishes in order and tile-fastest; another order deadlocks"
 
 
 def used_splits(launch: Launch, splits: int) -> tuple[int, ...]:
@@ -161,6 +162,22 @@ def used_splits(launch: Launch, splits: int) -> tuple[int, ...]:
         per_split = max(1, _ceil(blocks, splits))
         used.append(max(1, _ceil(blocks, per_split)))
     return tuple(used)
+
+
+def waiting_max(launch: Launch, splits: int) -> int:
+    """The most CTAs that can wait while none of them is free to go on, over all launch orders.
+
+    Below R there is always a slot for the next CTA, so that no order deadlocks; from R on, the
+    order that launches these first does.
+    """
+    used = used_splits(launch, splits)
+    if launch.combine == "grid_barrier":
+        return launch.tiles * splits - 1
+    if launch.combine == "spin_all":
+        return launch.tiles_per_request * sum(count - 1 for count in used)
+    if launch.combine == "owner_spin":
+        return launch.tiles_per_request * sum(1 for count in used if count > 1)
+    return 0
 
 
 def never_started(
