@@ -1,0 +1,120 @@
+"""What the launchers must refuse, each with a message that says what is supported."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import torch
+
+from kernels import golden
+from kernels.device import gpu
+from kernels.gqa_decode import gqa_decode
+from kernels.kv_write import kv_write
+from kernels.mla_decode import mla_decode
+from kernels.page_pack import pack_pages
+from kernels.pin import require_version
+from kernels.prefill_attention import prefill_attention
+from kernels.rmsnorm import rmsnorm
+from kernels.rope import rope
+from kernels.sample import sample_greedy
+from kernels.split_merge import SplitLaunch
+from kernels.trials.outcome import Outcome
+
+BF16 = torch.bfloat16
+LAUNCH = SplitLaunch(2)
+
+
+def zeros(*shape: int, dtype: torch.dtype = BF16, device: str = "cpu") -> torch.Tensor:
+    return torch.zeros(shape, dtype=dtype, device=device)
+
+
+def integers(*shape: int) -> torch.Tensor:
+    return zeros(*shape, dtype=torch.int32)
+
+
+def gqa(changed: Mapping[str, torch.Tensor]) -> object:
+    """A good call but for one tensor."""
+    cache = zeros(4, 4, 2, 64)
+    tensors = {
+        "query": zeros(1, 4, 64),
+        "key_cache": cache,
+        "value_cache": cache,
+        "block_table": integers(1, 2),
+        "context_lens": integers(1),
+    }
+    query, keys, values, table, lens = {**tensors, **changed}.values()
+    return gqa_decode(query, keys, values, table, lens, LAUNCH)
+
+
+def mla(query: torch.Tensor, latents: torch.Tensor) -> object:
+    ropes = zeros(*latents.shape[:2], 64)
+    return mla_decode(query, zeros(*query.shape[:2], 64), latents, ropes, integers(1, 2),
+                      integers(1), LAUNCH, softmax_scale=1.0)  # fmt: skip
+
+
+def prefill(dim: int, chunk_max: int) -> object:
+    cache = zeros(4, 4, 2, dim)
+    return prefill_attention(zeros(3, 4, dim), cache, cache, integers(1, 2), integers(2),
+                             integers(1), chunk_max=chunk_max)  # fmt: skip
+
+
+def page_of_three() -> object:
+    cache = zeros(4, 3, 2, 64)
+    return gqa({"key_cache": cache, "value_cache": cache})
+
+
+def e4m3_without_scales() -> object:
+    cache = zeros(4, 4, 2, 64).to(torch.float8_e4m3fn)
+    return gqa({"key_cache": cache, "value_cache": cache})
+
+
+def strided_table() -> object:
+    return gqa({"block_table": integers(1, 4)[:, ::2]})
+
+
+REFUSALS: dict[str, tuple[Callable[[], object], str]] = {
+    "gqa head dim": (lambda: gqa({"query": zeros(1, 4, 96)}), "(16, 32, 64, 128)"),
+    "gqa page size": (page_of_three, "page size 3 is not supported"),
+    "gqa dtype": (lambda: gqa({"query": zeros(1, 4, 64, dtype=torch.float16)}), "bfloat16"),
+    "gqa devices": (lambda: gqa({"query": zeros(1, 4, 64, device="meta")}), "one device"),
+    "gqa strided table": (strided_table, "block_table must be contiguous"),
+    "gqa unaligned": (lambda: gqa({"query": zeros(257)[1:].view(1, 4, 64)}), "16 bytes"),
+    "gqa wide table": (lambda: gqa({"block_table": integers(1, 2).long()}), "int32"),
+    "gqa heads": (lambda: gqa({"query": zeros(1, 3, 64)}), "do not divide"),
+    "gqa scales": (e4m3_without_scales, "scales belong to e4m3"),
+    "mla heads": (lambda: mla(zeros(1, 20, 512), zeros(4, 4, 512)), "multiple of 16"),
+    "mla latent": (lambda: mla(zeros(1, 16, 500), zeros(4, 4, 500)), "512"),
+    "mla page size": (lambda: mla(zeros(1, 16, 512), zeros(4, 5, 512)), "page size 5"),
+    "prefill head dim": (lambda: prefill(80, 3), "head dim 80 is not supported"),
+    "prefill chunk": (lambda: prefill(64, 0), "chunk_max"),
+    "splits": (lambda: SplitLaunch(0), "at least 1"),
+    "combine": (lambda: replace(LAUNCH, combine="both"), "two_pass, last_arriver"),
+    "order": (lambda: replace(LAUNCH, order="any"), "tile_fastest, split_fastest"),
+    "kv_write dtype": (
+        lambda: kv_write(zeros(1, 2, 8), zeros(1, 1, 2, 8, dtype=torch.float16), integers(1)),
+        "into itself or e4m3",
+    ),
+    "kv_write slots": (
+        lambda: kv_write(zeros(1, 2, 8), zeros(1, 1, 2, 8), integers(2)),
+        "slots must be int32 [1]",
+    ),
+    "page_pack bytes": (lambda: pack_pages(zeros(2, 3), integers(1)), "whole number of words"),
+    "rmsnorm width": (lambda: rmsnorm(zeros(1, 20_000), zeros(20_000), 1e-6), "16384"),
+    "rope head dim": (
+        lambda: rope(zeros(1, 2, 48), integers(1), zeros(4, 48, dtype=torch.float32)),
+        "(16, 32, 64, 128)",
+    ),
+    "sample dtype": (lambda: sample_greedy(integers(1, 5)), "not supported"),
+    "unknown GPU": (lambda: gpu("rtx-9000"), "rtx-pro-6000"),
+    "unknown configuration": (lambda: golden.resident_ctas("gqa", "h200"), "mla_decode-bf16"),
+    "other Triton": (lambda: require_version("3.10.0"), "pinned to 3.9"),
+}
+
+
+def refused(name: str, device: str) -> Outcome:  # noqa: ARG001 - refusals need no device
+    """Error 0 if the call raised ValueError and said what is supported, else 1."""
+    call, said = REFUSALS[name.removeprefix("refuses ")]
+    try:
+        call()
+    except ValueError as error:
+        return Outcome(float(said not in str(error)), 0.0, f"said: {error}")
+    return Outcome(1.0, 0.0, "was not refused")
