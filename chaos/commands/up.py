@@ -11,8 +11,9 @@ from threading import Event
 from types import FrameType
 
 from chaos.commands.bad_input import BadInput
-from chaos.contracts import Stack
+from chaos.contracts import Guard, Stack
 from stack.drivers.embedded import EmbeddedDriver
+from stack.node_process import NodeFailed
 from stack.plan import ROUTERS, Plan, Topology
 
 WAIT_SLICE_S = 1.0
@@ -32,7 +33,7 @@ def add(commands: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """0 after a signal; the driver's own exceptions say why a stack did not start."""
+    """0 after a signal; 1 where a node did not start, with its last words."""
     driver = EmbeddedDriver(_plan(arguments))
     try:
         with _ending_by_signal(), driver.launch() as stack:
@@ -41,6 +42,9 @@ def run(arguments: argparse.Namespace) -> int:
                 pass
     except Ended:
         print("down", flush=True)
+    except NodeFailed as failed:
+        print(f"chaos up: {failed}", file=sys.stderr)
+        return 1
     return 0
 
 
@@ -61,9 +65,15 @@ def _tell(stack: Stack) -> None:
     for node in stack.nodes:
         print(f"  {node.role:<8} {node.url}  {node.name}")
     for guard in stack.guards.values():
-        state = f"on, {guard.knob}={guard.value}, {guard.budget_s:g} s" if guard.on else "OFF"
-        print(f"  guard    {guard.name}: {state}")
+        print(f"  guard    {_state(guard)}")
     print("up; ctrl-C ends it", flush=True)
+
+
+def _state(guard: Guard) -> str:
+    if not guard.on:
+        return f"{guard.name}: OFF"
+    setting = f", {guard.knob}={guard.value}" if guard.knob else ""
+    return f"{guard.name}: ends a request in {guard.budget_s:g} s{setting}"
 
 
 @contextmanager
