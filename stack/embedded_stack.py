@@ -11,9 +11,9 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_f
 
 from chaos.contracts import Failpoint, Guard, Link, Listener, Node, Probe, Proof
 from chaos.event import Json
-from stack import process_table
 from stack.child_environment import shown
 from stack.clients import Clients
+from stack.engine.observers import MODEL
 from stack.frost import Frost
 from stack.layout import Layout
 from stack.links import Switchboard
@@ -21,7 +21,7 @@ from stack.log_tail import last_lines
 from stack.node_process import NodeFailed, NodeProcess
 from stack.plan import Plan
 from stack.process_table import ProcessId
-from stack.proofs import EnvironmentProof, HitProof, KnobProof, RefusedProof
+from stack.proofs import HitProof, KnobProof, RefusedProof, ToldProof
 from stack.router_program import RouterProgram
 from stack.trace_sink import TraceSink
 from stack.worker_admin import AdminSilent, WorkerAdmin
@@ -65,6 +65,10 @@ class EmbeddedStack:
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self._parts.layout.client_port}"
+
+    @property
+    def model(self) -> str:
+        return MODEL
 
     @property
     def nodes(self) -> Sequence[Node]:
@@ -185,9 +189,8 @@ class EmbeddedStack:
             process.restart(timeout_s, replace(original, environment=changed))
         except NodeFailed as failure:
             return RefusedProof(process.name, process.last_exit_code(), str(failure))
-        return EnvironmentProof(
-            process.name, lambda: process_table.environment_of(process.process), environment
-        )
+        started = process.process
+        return ToldProof(process.name, lambda: process.process == started, environment)
 
     def _process(self, node: str) -> NodeProcess:
         if node not in self._parts.processes:
@@ -210,7 +213,7 @@ class EmbeddedStack:
         return alive[1:]  # the front's child, and whatever that one has forked
 
     def _disarm(
-        self, admin: WorkerAdmin, identity: int, process: NodeProcess, armed_on: ProcessId | None
+        self, admin: WorkerAdmin, identity: str, process: NodeProcess, armed_on: ProcessId | None
     ) -> None:
         """The failpoint is gone when it says so, or when the process that had it is gone."""
         for attempt in Retrying(
@@ -227,7 +230,7 @@ class EmbeddedStack:
         process = self._process(node)
         program = _program(process)
         if isinstance(program, RouterProgram):
-            return process_table.environment_of(process.process)
+            return program.environment  # smg overwrites its own in /proc with a title
         try:
             return {name: str(value) for name, value in program.admin.knobs().items()}
         except AdminSilent:

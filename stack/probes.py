@@ -32,12 +32,19 @@ ROUTER_SIGNALS = (
 ROUTER_RESOURCES = ("smg_worker_requests_active", "smg_http_connections_active")
 WORKER_SIGNALS = (
     "sglang:num_*_reqs",
-    "sglang:num_*_reqs_total",
-    "sglang:num_aborted_requests_total",
+    "sglang:num_*_total",
     "sglang:token_usage",
-    "pdchaos:*",
+    "sglang:kv_*_pages",
+    "sglang:engine_turns_total",
+    "sglang:guard_acts_total",
+    "sglang:oldest_request_age_seconds",
 )
-WORKER_RESOURCES = ("sglang:num_*_reqs", "pdchaos:*_pages", "pdchaos:*_inflight")
+WORKER_LABELS = ("guard", "stage")
+WORKER_RESOURCES = (
+    "sglang:num_*_reqs",
+    "sglang:kv_used_pages",
+    "sglang:kv_quarantined_pages",
+)
 
 
 @dataclass(frozen=True, slots=True)

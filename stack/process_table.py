@@ -176,15 +176,3 @@ def wait_all_exit(processes: list[ProcessId], timeout_s: float) -> list[ProcessI
     """Wait for all of them together; returns those that still run."""
     deadline_s = time.monotonic() + timeout_s
     return [one for one in processes if not wait_exit(one, max(0.0, deadline_s - time.monotonic()))]
-
-
-def environment_of(process: ProcessId | None) -> dict[str, str]:
-    """The environment a program was started with; empty when it is gone."""
-    if process is None or not process.alive:
-        return {}
-    try:
-        text = (PROC / str(process.pid) / "environ").read_bytes().decode("utf-8", "replace")
-    except (FileNotFoundError, ProcessLookupError):
-        return {}
-    pairs = (entry.partition("=") for entry in text.split("\0") if "=" in entry)
-    return {name: value for name, _, value in pairs}

@@ -36,7 +36,8 @@ class WorkerAdmin:
     def sites(self) -> tuple[str, ...]:
         return tuple(str(site) for site in self._call("GET", "/failpoints")["sites"])
 
-    def arm(self, failpoint: Failpoint) -> int:
+    def arm(self, failpoint: Failpoint) -> str:
+        """The armed failpoint's id, which tells where in the worker it lives."""
         body = {
             "site": failpoint.site,
             "action": failpoint.action,
@@ -45,13 +46,13 @@ class WorkerAdmin:
             "after_bytes": failpoint.after_bytes,
             "times": failpoint.times,
         }
-        return int(self._call("POST", "/failpoints", body)["id"])
+        return str(self._call("POST", "/failpoints", body)["id"])
 
-    def state(self, identity: int) -> dict[str, Json]:
+    def state(self, identity: str) -> dict[str, Json]:
         """{"hits": n, "held": n}"""
         return dict(self._call("GET", f"/failpoints/{identity}"))
 
-    def disarm(self, identity: int) -> dict[str, Json]:
+    def disarm(self, identity: str) -> dict[str, Json]:
         """Take it off and release whoever is held; {"hits": n}."""
         return dict(self._call("DELETE", f"/failpoints/{identity}"))
 

@@ -11,6 +11,7 @@ from typing import Final
 from chaos.contracts import Probe
 from stack.clients import Clients
 from stack.embedded_stack import EmbeddedStack, Parts
+from stack.engine.observers import MODEL
 from stack.frost import Frost
 from stack.ground import Ground, shared_ground
 from stack.layout import Layout, lay_out
@@ -21,6 +22,7 @@ from stack.ports import Ports
 from stack.probes import (
     ROUTER_RESOURCES,
     ROUTER_SIGNALS,
+    WORKER_LABELS,
     WORKER_RESOURCES,
     WORKER_SIGNALS,
     HealthProbe,
@@ -87,7 +89,7 @@ def _clients(ground: Ground, layout: Layout, undo: ExitStack) -> Clients:
         if process is not None:
             ground.guardian.keep_process(process)
 
-    clients = Clients(f"http://127.0.0.1:{layout.client_port}", on_spawn=keep)
+    clients = Clients(f"http://127.0.0.1:{layout.client_port}", model=MODEL, on_spawn=keep)
     undo.callback(clients.close)
     return clients
 
@@ -145,7 +147,7 @@ def _signals(layout: Layout, processes: Mapping[str, NodeProcess]) -> Sequence[P
     ]
     for name, config in layout.workers.items():
         url = f"http://{config.host}:{config.port}"
-        probes += [MetricsProbe(name, url, WORKER_SIGNALS), HealthProbe(name, url)]
+        probes += [MetricsProbe(name, url, WORKER_SIGNALS, WORKER_LABELS), HealthProbe(name, url)]
     return probes
 
 

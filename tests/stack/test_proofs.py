@@ -7,7 +7,7 @@ import json
 import pytest
 
 from chaos.contracts import Failpoint
-from stack.proofs import EnvironmentProof, HitProof, KnobProof, RefusedProof
+from stack.proofs import HitProof, KnobProof, RefusedProof, ToldProof
 from stack.worker_admin import AdminSilent, WorkerAdmin
 from tests.stack.page_server import serving
 
@@ -21,7 +21,7 @@ def admin(url: str) -> WorkerAdmin:
 def test_a_failpoint_nobody_passed_has_not_bitten_and_one_hit_is_enough() -> None:
     hits = [0, 1]
     with serving(lambda _: (200, json.dumps({"hits": hits[0], "held": 0}).encode())) as url:
-        proof = HitProof(admin(url), 3, HOLD, lambda: True)
+        proof = HitProof(admin(url), "engine-3", HOLD, lambda: True)
         assert not proof.read().bit
         hits.reverse()
         assert proof.read().bit
@@ -29,7 +29,7 @@ def test_a_failpoint_nobody_passed_has_not_bitten_and_one_hit_is_enough() -> Non
 
 def test_hits_that_were_seen_stay_seen_when_the_endpoint_falls_silent() -> None:
     with serving(lambda _: (200, b'{"hits": 2, "held": 1}')) as url:
-        proof = HitProof(admin(url), 3, HOLD, lambda: True)
+        proof = HitProof(admin(url), "engine-3", HOLD, lambda: True)
         assert proof.read().bit
     evidence = proof.read()
     assert evidence.bit
@@ -38,9 +38,9 @@ def test_hits_that_were_seen_stay_seen_when_the_endpoint_falls_silent() -> None:
 
 def test_a_crash_is_proven_by_the_process_that_is_gone_and_by_nothing_less() -> None:
     unreachable = WorkerAdmin("decode-0", 1, "token")
-    assert HitProof(unreachable, 3, CRASH, lambda: False).read().bit
-    assert not HitProof(unreachable, 3, CRASH, lambda: True).read().bit
-    assert not HitProof(unreachable, 3, HOLD, lambda: False).read().bit
+    assert HitProof(unreachable, "engine-3", CRASH, lambda: False).read().bit
+    assert not HitProof(unreachable, "engine-3", CRASH, lambda: True).read().bit
+    assert not HitProof(unreachable, "engine-3", HOLD, lambda: False).read().bit
 
 
 @pytest.mark.parametrize(
@@ -81,10 +81,9 @@ def test_a_refused_start_is_its_own_proof() -> None:
     assert evidence.detail["last_words"] == "expected a number"
 
 
-def test_a_router_s_environment_is_compared_and_not_believed() -> None:
-    assert EnvironmentProof("router", lambda: {"A": "1", "B": "2"}, {"A": "1"}).read().bit
-    assert not EnvironmentProof("router", lambda: {"A": "2"}, {"A": "1"}).read().bit
-    assert not EnvironmentProof("router", dict, {"A": "1"}).read().bit
+def test_a_router_that_ended_has_not_taken_its_environment() -> None:
+    assert ToldProof("router", lambda: True, {"A": "1"}).read().bit
+    assert not ToldProof("router", lambda: False, {"A": "1"}).read().bit
 
 
 def test_an_admin_endpoint_that_refuses_says_what_and_never_the_token() -> None:
