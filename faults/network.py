@@ -130,7 +130,7 @@ def Latency(  # noqa: N802 - as above
     stream: str | None = None,
     at: Stage | None = None,
 ) -> Bend:
-    """Each chunk arrives `latency_s` ± `jitter_s` late, in order. One direction: not a round trip."""
+    """Each chunk arrives `latency_s` ± `jitter_s` late, in order, one way: not a round trip."""
     _positive("latency_s", latency_s)
     attributes = {"latency": _ms(latency_s), "jitter": _ms(jitter_s)}
     return Bend(link, "latency", attributes, f"latency {latency_s:g} s on", stream=stream, at=at)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Mapping
 from ipaddress import ip_address
 from types import MappingProxyType
@@ -13,6 +12,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_f
 
 from stack.bounded_toxiproxy import Toxiproxy, ToxiproxyAddress, ToxiproxySilent
 from stack.link_traffic import Route, TrafficMeter
+from stack.ports import Ports
 from stack.proxied_link import ProxiedLink
 from stack.socket_counters import owner_of
 from stack.switch_process import (
@@ -49,6 +49,7 @@ class Switchboard:
         self._meter: TrafficMeter | None = None
         self._looked_into: int | None = None  # the server's pid, where /proc shows its sockets
         self._kind = "not started"
+        self._ports = Ports()
 
     def __enter__(self) -> Self:
         try:
@@ -115,6 +116,7 @@ class Switchboard:
         if self._client is not None:
             self._client.close()
             self._client = None
+        self._ports.release()
 
     @property
     def _api(self) -> Toxiproxy:
@@ -130,7 +132,7 @@ class Switchboard:
         return owner_of(address.port) if _is_loopback(address.host) else None
 
     def _start(self) -> int:
-        port = self._api_port or _free_port()
+        port = self._api_port or self._ports.lease()
         require_free(LOOPBACK, port)
         found = real_command(LOOPBACK, port) if self._server == "real" else None
         if self._server == "real" and found is None:
@@ -163,11 +165,6 @@ def _preferred() -> Server:
     if os.environ.get("TOXIPROXY_URL"):
         return "external"
     return "real" if real_command(LOOPBACK, 0) else "embedded"
-
-
-def _free_port() -> int:
-    with socket.create_server((LOOPBACK, 0)) as probe:
-        return int(probe.getsockname()[1])
 
 
 def _is_loopback(host: str) -> bool:

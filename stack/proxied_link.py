@@ -10,7 +10,13 @@ from itertools import count
 
 from chaos.contracts import Proof
 from chaos.event import Json
-from stack.bounded_toxiproxy import ProxySeen, ToxicSeen, Toxiproxy, ToxiproxyRefused
+from stack.bounded_toxiproxy import (
+    ProxySeen,
+    ToxicSeen,
+    Toxiproxy,
+    ToxiproxyRefused,
+    ToxiproxySilent,
+)
 from stack.link_traffic import Route, Traffic, TrafficMeter
 from stack.toxic_proof import CutProof, ToxicProof
 
@@ -80,6 +86,11 @@ class ProxiedLink:
         """A DELETE of this URL removes the link from its server."""
         return f"{self._server.address.url}/proxies/{self._proxy.name}"
 
+    @property
+    def proxy_name(self) -> str:
+        """Its name on the server: whoever must clean up after us deletes it there."""
+        return self._proxy.name
+
     def traffic(self) -> Traffic | None:
         return self._meter.read(self._route)
 
@@ -129,10 +140,25 @@ class ProxiedLink:
         return seen is not None and not asked.differences(seen)
 
     def _take_off(self, name: str) -> None:
-        with suppress(ToxiproxyRefused):  # it may never have come on; the look below decides
-            self._server.destroy_toxic(self._proxy, name)
+        try:
+            with suppress(ToxiproxyRefused):  # it may never have come on; the look below decides
+                self._server.destroy_toxic(self._proxy, name)
+        except ToxiproxySilent:
+            self._rebuild()
         if name in self._toxics():
             raise LinkNotHealed(f"link {self._name}: toxic {name} is still on after its removal")
+
+    def _rebuild(self) -> None:
+        """The way out when the real server is stuck: this closes the link's connections.
+
+        Its chain of toxics cannot be changed while a chunk is on its way to a reader who does
+        not read, or to a stall behind another toxic; all that asks for the chain then waits.
+        Removing the proxy does not ask for it. Whatever else was bent here is lost, and says so:
+        it is not read back any more.
+        """
+        old = self._proxy
+        self._server.destroy(old)
+        self._proxy = self._server.create(old.name, old.upstream, old.listen)
 
     def _enabled(self) -> bool:
         seen = self._server.seen(self._proxy.name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -12,6 +11,8 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
+
+from chaos.requirements import program
 
 STOP_S = 5.0
 LOG_TAIL_BYTES = 2000
@@ -68,7 +69,7 @@ class SwitchProcess:
 
 def real_command(host: str, port: int) -> tuple[str, Sequence[str]] | None:
     """The kind and the command line of the real server; None if it is not on PATH."""
-    binary = shutil.which("toxiproxy-server")
+    binary = program("toxiproxy-server")
     if binary is None:
         return None
     command = [binary, "-host", host, "-port", str(port), "-proxy-metrics"]
