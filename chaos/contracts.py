@@ -116,6 +116,11 @@ class Stack(Protocol):
         ...
 
     @property
+    def model(self) -> str:
+        """The served model's name: a router refuses requests for another one."""
+        ...
+
+    @property
     def nodes(self) -> Sequence[Node]: ...
 
     @property

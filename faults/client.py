@@ -31,6 +31,9 @@ class Reachable(Protocol):
     @property
     def url(self) -> str: ...
 
+    @property
+    def model(self) -> str: ...
+
 
 @runtime_checkable
 class Played(Protocol):
@@ -63,7 +66,6 @@ class LeakedBodies:
     at_byte: int
     tokens: int = 400
     within_s: float = 5.0
-    model: str | None = None
     stage: Stage = field(default=Stage.CLIENT, init=False)
     kind: FaultKind = field(default=FaultKind.EXHAUSTED, init=False)
     needs: type = field(default=Reachable, init=False)
@@ -83,7 +85,7 @@ class LeakedBodies:
         with ExitStack() as opened:
             streams: list[RawStream] = []
             for index in range(self.count):
-                body = _streamed(rng, self.tokens, self.model)
+                body = _streamed(rng, self.tokens, stack.model)
                 ask = Ask(stack.url, COMPLETIONS, body, f"leak-{index}")
                 streams.append(opened.enter_context(closing(RawStream(ask, self.within_s))))
             _read_all(streams, self.at_byte, self.within_s)
@@ -171,7 +173,6 @@ class HalfClose:
     node: str
     tokens: int = 400
     within_s: float = 5.0
-    model: str | None = None
     stage: Stage = field(default=Stage.CLIENT, init=False)
     kind: FaultKind = field(default=FaultKind.CANCELLED, init=False)
     needs: type = field(default=Addressed, init=False)
@@ -183,7 +184,7 @@ class HalfClose:
     @contextmanager
     def inject(self, stack: Stack, rng: Random) -> Generator[Proof]:
         node = _node(stack, self.node)
-        body = _streamed(rng, self.tokens, self.model)
+        body = _streamed(rng, self.tokens, stack.model)
         if node.role != "router":  # a worker is only asked with a room to meet in
             room: Mapping[str, Json] = {
                 "bootstrap_host": "127.0.0.1",
@@ -208,7 +209,6 @@ class EatenPool:
 
     pool: int = 2
     tokens: int = 400
-    model: str | None = None
     stage: Stage = field(default=Stage.CLIENT, init=False)
     kind: FaultKind = field(default=FaultKind.EXHAUSTED, init=False)
     needs: type = field(default=Reachable, init=False)
@@ -226,20 +226,20 @@ class EatenPool:
         with closing(HttpxPool(stack.url, self.pool)) as pool:
             for index in range(self.pool):
                 pool.leave_body(
-                    COMPLETIONS, _streamed(rng, self.tokens, self.model), f"undrained-{index}"
+                    COMPLETIONS, _streamed(rng, self.tokens, stack.model), f"undrained-{index}"
                 )
             yield Eaten(pool)
 
 
-def _streamed(rng: Random, tokens: int, model: str | None) -> dict[str, Json]:
+def _streamed(rng: Random, tokens: int, model: str) -> dict[str, Json]:
     """The body of a streamed request with a prompt that nobody else sends."""
-    body: dict[str, Json] = {
+    return {
         "prompt": prompt(rng, PROMPT_BYTES),
         "max_tokens": tokens,
         "temperature": 0.0,
         "stream": True,
+        "model": model,
     }
-    return body if model is None else {**body, "model": model}
 
 
 def _read_all(streams: Sequence[RawStream], body_bytes: int, within_s: float) -> None:

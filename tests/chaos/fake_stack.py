@@ -130,6 +130,7 @@ class FakeStack:
     guards: Mapping[str, Guard] = field(default_factory=dict[str, Guard])
     observe_hangs: bool = False
     name: str = "fake"
+    model: str = "fake"
     url: str = "http://127.0.0.1:1"
     nodes: Sequence[Node] = (Node("prefill-0", "prefill", "http://127.0.0.1:2"),)
 

@@ -1,4 +1,4 @@
-"""A suite's one call: what passes, what is refused, what is broken, and what becomes of the stack."""
+"""A suite's one call: what passes, what is refused, what is broken, and the stack afterwards."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ class SmallStack:
     url: str
     clients: Clients
     name: str = "small"
+    model: str = "small"
 
     @property
     def nodes(self) -> Sequence[Node]:
