@@ -6,8 +6,9 @@ the fault-free control, which was loaded just as much. So what a healthy stack k
 
 Tolerance, by the metric's name:
 - sockets, connections, descriptors, threads: pools grow to the concurrency and shrink when they
-  like. With a control, two more than the baseline are tolerated; without one there is nothing to
-  compare with, and four per concurrent request are tolerated on top of two;
+  like, so that where they stand at one idle moment is chance. Two, and two per concurrent request,
+  are tolerated on top of the baseline; without a control there is nothing to compare with, and it
+  is four per concurrent request;
 - resident memory: a quarter more, since allocators keep what they got;
 - all else (KV pages, slots, rooms, in-flight counters, shared memory): nothing. One page is a leak.
 A metric whose name says `free` or `available` leaks downwards.
@@ -22,10 +23,11 @@ from chaos.event import Event, Kind, number
 from chaos.history import History
 from chaos.sampler import RESOURCE
 
-POOLED = ("socket", "connection", "descriptor", "fds", "thread")
+POOLED = ("socket", "connection", "established", "descriptor", "fds", "thread")
 MEMORY = ("resident", "rss", "memory_bytes")
 POOL_SLACK = 2.0
-POOL_PER_REQUEST = 4.0  # client to router, router to both legs, and one between the workers
+POOL_PER_REQUEST = 2.0  # the router keeps a connection to each leg
+POOL_PER_REQUEST_ALONE = 4.0  # client to router, router to both legs, one between the workers
 MEMORY_SLACK = 0.25
 
 
@@ -52,8 +54,9 @@ class Baseline:
     def _tolerance(self, name: str, peak: float) -> float:
         metric = _metric(name)
         if any(word in metric for word in POOLED):
-            per_request = POOL_PER_REQUEST * self.concurrency if self.control is None else 0.0
-            return POOL_SLACK + per_request
+            alone = self.control is None
+            per_request = POOL_PER_REQUEST_ALONE if alone else POOL_PER_REQUEST
+            return POOL_SLACK + per_request * self.concurrency
         if any(word in metric for word in MEMORY):
             return MEMORY_SLACK * peak
         return 0.0
