@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -39,11 +40,10 @@ class Sampling:
     count: int
 
 
-def parse(api: str, body: object, request_id: str, routing_key: str | None) -> Asked:
-    """Raises BadRequest."""
-    if not isinstance(body, dict):
-        raise BadRequest("the body must be a JSON object")
-    raw = cast("dict[str, Any]", body)
+def parse(api: str, body: object, header_id: str | None, routing_key: str | None) -> Asked:
+    """The X-Request-ID header names the request, else its own "rid". Raises BadRequest."""
+    raw = _object("the body", body)
+    request_id = str(header_id or raw.get("rid") or f"req-{uuid.uuid4().hex}")
     sampling = _sampling(api, raw)
     prompts = [prompt for prompt in _prompts(api, raw) for _ in range(sampling.count)]
     rooms = _per_order(raw, "bootstrap_room", len(prompts))
@@ -65,7 +65,7 @@ def parse(api: str, body: object, request_id: str, routing_key: str | None) -> A
         )
         for index, prompt in enumerate(prompts)
     )
-    options = raw.get("stream_options") or {}
+    options = _object("stream_options", raw.get("stream_options") or {})
     return Asked(
         api,
         str(raw.get("model") or "unknown"),
@@ -78,24 +78,37 @@ def parse(api: str, body: object, request_id: str, routing_key: str | None) -> A
 
 def _sampling(api: str, raw: Mapping[str, Any]) -> Sampling:
     if api == "generate":
-        params = raw.get("sampling_params") or {}
+        params = _object("sampling_params", raw.get("sampling_params") or {})
         tokens_max = params.get("max_new_tokens")
     else:
         params = raw
         tokens_max = raw.get("max_completion_tokens") or raw.get("max_tokens")
-    stop = params.get("stop") or ()
     seed = params.get("sampling_seed", params.get("seed"))
     sampling = Sampling(
         _integer(tokens_max, TOKENS_MAX_DEFAULT, "max_tokens"),
         _real(params.get("temperature"), 1.0, "temperature"),
         None if seed is None else _integer(seed, 0, "seed"),
-        (stop,) if isinstance(stop, str) else tuple(filter(None, map(str, stop))),
+        _stops(params.get("stop")),
         bool(params.get("ignore_eos")),
         _integer(params.get("n"), 1, "n"),
     )
     if sampling.tokens_max < 1 or sampling.count < 1 or sampling.temperature < 0:
         raise BadRequest("expected max_tokens >= 1, n >= 1 and temperature >= 0")
     return sampling
+
+
+def _object(name: str, given: object) -> dict[str, Any]:
+    if not isinstance(given, dict):
+        raise BadRequest(f"{name}: expected a JSON object, got {given!r}")
+    return cast("dict[str, Any]", given)
+
+
+def _stops(given: object) -> tuple[str, ...]:
+    if given is None or isinstance(given, str):
+        return (given,) if given else ()
+    if not isinstance(given, list):
+        raise BadRequest(f"stop: expected a text or a list of texts, got {given!r}")
+    return tuple(str(stop) for stop in cast("list[Any]", given) if stop)
 
 
 def _real(given: object, default: float, name: str) -> float:
@@ -122,7 +135,8 @@ def _prompts(api: str, raw: Mapping[str, Any]) -> list[list[int]]:
     given = next((raw[name] for name in names if raw.get(name) is not None), None)
     if not given or not isinstance(given, (str, list)):
         raise BadRequest(f"{' or '.join(names)}: expected a prompt, got {given!r}")
-    many = cast("list[Any]", [given] if isinstance(given, str) or _is_ids(given) else given)
+    given = cast("str | list[Any]", given)
+    many: list[Any] = [given] if isinstance(given, str) or _is_ids(given) else given
     return [_tokens(prompt) for prompt in many]
 
 
@@ -148,9 +162,7 @@ def _transcript(messages: object) -> str:
 
 
 def _line(message: object) -> str:
-    if not isinstance(message, dict):
-        raise BadRequest(f"messages: expected objects, got {message!r}")
-    fields = cast("dict[str, Any]", message)
+    fields = _object("messages", message)
     content = fields.get("content") or ""
     if isinstance(content, list):
         parts = cast("list[dict[str, Any]]", content)

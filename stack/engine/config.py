@@ -56,7 +56,7 @@ class WorkerConfig:
         except json.JSONDecodeError as error:
             raise ValueError(f"worker configuration is not JSON: {error}") from error
         if not isinstance(raw, dict):
-            raise ValueError(f"worker configuration: expected an object, got {raw!r}")
+            raise ValueError(f"worker configuration: expected an object, got {raw!r}")  # noqa: TRY004 - what a user wrote
         fields = cast("dict[str, Any]", raw)
         unknown = fields.keys() - set(WorkerConfig.__slots__)
         missing = {"name", "role", "port"} - fields.keys()
@@ -69,7 +69,6 @@ class WorkerConfig:
             kind: {int(port): link for port, link in table.items()}
             for kind, table in routes.items()
         }
-        fields["environment"] = {
-            key: str(value) for key, value in (fields.get("environment") or {}).items()
-        }
+        environment = cast("dict[str, Any]", fields.get("environment") or {})
+        fields["environment"] = {key: str(value) for key, value in environment.items()}
         return WorkerConfig(**fields)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import uuid
 from dataclasses import dataclass
 
 from aiohttp import web
@@ -81,12 +80,11 @@ class Counter:
 
     async def _parsed(self, request: web.Request, api: str) -> Asked:
         try:
-            body = await request.json()
+            body: object = await request.json()
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
             raise BadRequest(f"the body is not JSON: {error}") from error
-        own = body.get("rid") if isinstance(body, dict) else None
-        request_id = request.headers.get("X-Request-ID") or own or f"req-{uuid.uuid4().hex}"
-        return parse(api, body, str(request_id), request.headers.get("x-smg-routing-key"))
+        headers = request.headers
+        return parse(api, body, headers.get("X-Request-ID"), headers.get("x-smg-routing-key"))
 
     async def _serve(self, request: web.Request, asked: Asked) -> web.StreamResponse:
         stream = EventStream(request, self._guards.idle)

@@ -85,7 +85,7 @@ class DecodeScheduler:
                 self._outlet.failed(room, Failure("failpoint", str(error)))
             return True
         batch = list(self._running.values())[: self._knobs.running_max]
-        return any([self._advance(sequence) for sequence in batch])
+        return sum(self._advance(sequence) for sequence in batch) > 0
 
     def _admit(self) -> None:
         while self._waiting:

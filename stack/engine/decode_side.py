@@ -117,10 +117,10 @@ class DecodeSide:
         wanted = self._wanted.pop(room.number)
         peer = self._peers.pop(room.number, None)
         failure = room.failure
-        if peer is not None and failure is not None and not wanted.acknowledged:
-            if not wanted.writer_stopped:
-                text = {"code": failure.code, "message": failure.message}
-                peer.send(line("abort", room=room.number, **text))
+        told = wanted.acknowledged or wanted.writer_stopped
+        if peer is not None and failure is not None and not told:
+            text = {"code": failure.code, "message": failure.message}
+            peer.send(line("abort", room=room.number, **text))
         exposed = room.announced and not wanted.arrived.done()
         held = failure is not None and exposed and self._quarantine.on
         if held:

@@ -91,7 +91,7 @@ class EngineLink:
             self._say(leg, failure)
         return told
 
-    async def ask(self, op: str, timeout_s: float = ASK_S, **fields: object) -> Any:
+    async def ask(self, op: str, timeout_s: float = ASK_S, **fields: object) -> Any:  # noqa: ANN401 - any JSON
         """Raises NoAnswer in time, ValueError when the engine refuses."""
         number = next(self._numbers)
         self._asked[number] = asyncio.get_running_loop().create_future()

@@ -35,7 +35,7 @@ class EngineProcess:
 
     def __init__(self, config: WorkerConfig, knobs: Knobs, channel: socket.socket) -> None:
         torch.set_num_threads(1)
-        torch.set_grad_enabled(False)  # noqa: FBT003 - torch's own signature
+        torch.set_grad_enabled(False)
         self._config = config
         self._knobs = knobs
         self._channel = channel
@@ -101,9 +101,7 @@ class EngineProcess:
     def _answer(self, message: dict[str, Any]) -> None:
         asked, number = message["op"], message["number"]
         if asked == "turn":  # answered by the step thread: a hung one does not
-            loop = asyncio.get_running_loop()
-            done = partial(self._desk.send, "answer", number=number, value=True)
-            self._half.step.call(partial(loop.call_soon_threadsafe, done))
+            self._half.step.call(partial(self._turned, asyncio.get_running_loop(), number))
             return
         try:
             value = self._value(asked, message)
@@ -111,6 +109,9 @@ class EngineProcess:
             self._desk.send("answer", number=number, error=str(error))
             return
         self._desk.send("answer", number=number, value=value)
+
+    def _turned(self, loop: asyncio.AbstractEventLoop, number: int) -> None:
+        loop.call_soon_threadsafe(partial(self._desk.send, "answer", number=number, value=True))
 
     def _value(self, asked: str, message: Mapping[str, Any]) -> object:
         if asked == "knobs":

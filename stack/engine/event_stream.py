@@ -55,7 +55,7 @@ class EventStream:
             await self._response.prepare(self._request)
             if self._request.transport is not None:
                 # Small, so that an unread reply is noticed before it is megabytes long.
-                self._request.transport.set_write_buffer_limits(BUFFER_BYTES_HIGH)  # pyright: ignore[reportAttributeAccessIssue] - asyncio's stream transports can write
+                self._request.transport.set_write_buffer_limits(BUFFER_BYTES_HIGH)
         return self._response
 
     async def _write(self, data: bytes) -> None:
@@ -75,4 +75,4 @@ class EventStream:
 
     def _unread_bytes(self) -> int:
         transport = self._request.transport
-        return transport.get_write_buffer_size() if transport is not None else 0  # pyright: ignore[reportAttributeAccessIssue] - asyncio's stream transports can write
+        return transport.get_write_buffer_size() if transport is not None else 0

@@ -134,7 +134,7 @@ class Failpoints:
         if parked is None:
             return False
         try:
-            while not parked.over():
+            while not parked.over():  # noqa: ASYNC110 - other threads release it
                 await asyncio.sleep(POLL_S)
         finally:
             parked.leave()

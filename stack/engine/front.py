@@ -14,8 +14,8 @@ from aiohttp import web
 from stack.engine.admin import Admin
 from stack.engine.config import WorkerConfig
 from stack.engine.counter import Counter, FrontGuards
-from stack.engine.engine_link import EngineLink
 from stack.engine.desk import CHANNEL_LINE_BYTES_MAX
+from stack.engine.engine_link import EngineLink
 from stack.engine.failpoints import FRONT_SITES, Failpoints
 from stack.engine.guards.abort_propagation import AbortPropagation
 from stack.engine.guards.admission_bounds import AdmissionBounds

@@ -8,7 +8,6 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 
 from kernels import dispatch
@@ -84,7 +83,7 @@ def model(knobs: Knobs) -> Transformer:
     return Transformer(Shape(), knobs.seed, knobs.context_max, knobs.target_ctas)
 
 
-async def prefill_half(  # noqa: PLR0913 - the parts that both halves share
+async def prefill_half(
     config: WorkerConfig,
     knobs: Knobs,
     ledger: Ledger,
@@ -125,7 +124,7 @@ async def prefill_half(  # noqa: PLR0913 - the parts that both halves share
     )
 
 
-async def decode_half(  # noqa: PLR0913 - the parts that both halves share
+async def decode_half(
     config: WorkerConfig,
     knobs: Knobs,
     ledger: Ledger,
@@ -171,7 +170,7 @@ class PageWriter:
     def __call__(self, page: int, payload: bytes) -> int:
         if len(payload) != self._bytes:
             raise BadFrame(f"expected a page of {self._bytes} bytes, got {len(payload)}")
-        flat = torch.from_numpy(np.frombuffer(bytearray(payload), dtype=np.uint8))
+        flat = torch.frombuffer(bytearray(payload), dtype=torch.uint8)
         return dispatch.page_unpack(self._cache.pages, page, flat)
 
 

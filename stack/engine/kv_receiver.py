@@ -64,7 +64,7 @@ class KvReceiver:
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         room: int | None = None
         try:
-            (room,) = PREAMBLE.unpack(await reader.readexactly(PREAMBLE.size))
+            room = int(PREAMBLE.unpack(await reader.readexactly(PREAMBLE.size))[0])
             self._connections[room] = writer
             await self._frames(room, reader)
         except (OSError, EOFError):  # a cut-off transfer; the room's own timers judge it

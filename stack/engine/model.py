@@ -123,8 +123,8 @@ class Transformer:
         shape = self.shape
         mixed = (_normal(hidden) @ layer.qkv).view(hidden.shape[0], -1, shape.head_dim)
         turned = _turn(mixed, cosine, sine)
-        query, key, value = turned.split((shape.heads, shape.kv_heads, shape.kv_heads), dim=1)
-        return query, key, value
+        keys_end = shape.heads + shape.kv_heads
+        return turned[:, : shape.heads], turned[:, shape.heads : keys_end], turned[:, keys_end:]
 
     def _attend(
         self, query: Tensor, keys: Tensor, values: Tensor, table: Tensor, position: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 from aiohttp import web
 
@@ -139,7 +140,7 @@ class Observers:
         return web.Response(text="Cache flushed.\n")
 
     async def abort_request(self, request: web.Request) -> web.Response:
-        body = await request.json() if request.can_read_body else {}
+        body: dict[str, Any] = await request.json() if request.can_read_body else {}
         everybody = bool(body.get("abort_all"))
         for leg in list(self._link.legs.values()):
             if everybody or leg.order.request_id == body.get("rid"):

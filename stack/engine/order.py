@@ -30,7 +30,8 @@ class Order:
 
     @staticmethod
     def from_json(raw: Mapping[str, Any]) -> Order:
-        return Order(**{**raw, "tokens": tuple(raw["tokens"]), "stop": tuple(raw["stop"])})
+        fields = dict(raw)
+        return Order(tokens=tuple(fields.pop("tokens")), stop=tuple(fields.pop("stop")), **fields)
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ class Push:
 class PrefillSide:
     """Runs in the IO thread's loop; the step thread is reached through `step.call`."""
 
-    def __init__(  # noqa: PLR0913 - each is a part it talks to
+    def __init__(
         self,
         config: WorkerConfig,
         ledger: Ledger,

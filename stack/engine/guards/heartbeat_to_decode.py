@@ -1,4 +1,4 @@
-"""A prefill notices that a decode died, froze, or was replaced, and fails what it shared with it."""
+"""A prefill notices that a decode died, froze or was replaced, and fails what they shared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A decode notices that a prefill died, froze, or was replaced, and fails what it shared with it."""
+"""A decode notices that a prefill died, froze or was replaced, and fails what they shared."""
 
 from __future__ import annotations
 
