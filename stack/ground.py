@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import secrets
 import shutil
 import tempfile
 import threading
@@ -24,8 +25,10 @@ class Ground:
 
     def __init__(self) -> None:
         self.guardian = Guardian()
-        self.directory = Path(tempfile.mkdtemp(prefix="pd-chaos-"))
-        self.guardian.keep_path(self.directory)
+        name = f"pd-chaos-{self.guardian.pid}-{secrets.token_hex(4)}"
+        self.directory = Path(tempfile.gettempdir()) / name
+        self.guardian.keep_path(self.directory)  # before it is made: we may be killed in between
+        self.directory.mkdir(mode=0o700)
         self.shared_memory = f"pdchaos-{self.guardian.pid}-"
         self.guardian.keep_shared_memory(self.shared_memory)
         self._nursery: Nursery | None = None

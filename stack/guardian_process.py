@@ -76,7 +76,8 @@ class Estate:
             self.reap()
             return {"code": self.exits.get(ask["pid"])}
         if op == "keep":
-            self.kept.append(ask["thing"])
+            if ask["thing"] not in self.kept:
+                self.kept.append(ask["thing"])
         elif op == "release":
             self.kept = [thing for thing in self.kept if thing != ask["thing"]]
         elif op != "hello":

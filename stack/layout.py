@@ -6,14 +6,12 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote
 
 from stack.engine.config import WorkerConfig
 from stack.ground import Ground
 from stack.links import Switchboard
 from stack.plan import Plan
 from stack.ports import Ports
-from stack.proxied_link import ProxiedLink
 from stack.routers.backends import Backends
 
 _LOOPBACK = "127.0.0.1"
@@ -47,10 +45,10 @@ class _Wiring:
 
     def link(self, name: str, upstream_port: int) -> int:
         """A link's port, from which everything goes to the upstream port."""
-        link = self._board.link(name, _LOOPBACK, upstream_port, self._ports.lease())
-        if self._board.pid is None:
-            self._ground.guardian.keep_proxies(self._board.api_url, [_proxy_name(link)])
-        return link.listen_port
+        if self._board.pid is None:  # told before it is made, should we be killed in between
+            proxies = [self._board.proxy_name(name)]
+            self._ground.guardian.keep_proxies(self._board.api_url, proxies)
+        return self._board.link(name, _LOOPBACK, upstream_port, self._ports.lease()).listen_port
 
     def addresses(self) -> _Addresses:
         return _Addresses(self._ports.lease(), self._ports.lease(), self._ports.lease())
@@ -105,7 +103,3 @@ def lay_out(
 
 def _url(port: int) -> str:
     return f"http://{_LOOPBACK}:{port}"
-
-
-def _proxy_name(link: ProxiedLink) -> str:
-    return unquote(link.proxy_url.rpartition("/")[2])

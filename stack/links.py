@@ -90,7 +90,7 @@ class Switchboard:
             raise ValueError(f"expected a new link name, {name!r} exists: {sorted(self._links)}")
         assert self._meter is not None
         proxy = self._api.create(
-            self._proxy_name(name), f"{upstream_host}:{upstream_port}", f"{LOOPBACK}:{listen_port}"
+            self.proxy_name(name), f"{upstream_host}:{upstream_port}", f"{LOOPBACK}:{listen_port}"
         )
         route = Route(proxy.name, int(proxy.listen.rpartition(":")[2]), upstream_port)
         self._meter.add(route)
@@ -155,8 +155,11 @@ class Switchboard:
                 self._process.require_alive()
                 self._api.version()
 
-    def _proxy_name(self, name: str) -> str:
-        """Neither "/" nor ">" can stand in a proxy's URL; others' proxies keep their names."""
+    def proxy_name(self, name: str) -> str:
+        """What a link's proxy is called on the server, known before it is made.
+
+        Neither "/" nor ">" can stand in a proxy's URL; others' proxies keep their names.
+        """
         plain = name.replace("->", "-to-").replace("/", ".")
         return f"pdchaos-{os.getpid()}-{plain}" if self._server == "external" else plain
 

@@ -145,12 +145,20 @@ class NodeProcess:
         self.await_ready(timeout_s)
         return process
 
-    def stop(self) -> None:
+    def ask_to_end(self) -> None:
+        """SIGTERM, without waiting: several can say farewell at the same time."""
+        self._closing.set()
+        with self._lock:
+            self._held = True
+            if self._process is not None:
+                self._process.signal(signal.SIGTERM)
+
+    def stop(self, grace_s: float = _TERM_MAX_S) -> None:
         """End it for good: SIGTERM, then SIGKILL."""
         self._closing.set()
         with self._lock:
             self._held = True
-            self._end(signal.SIGTERM, _TERM_MAX_S)
+            self._end(signal.SIGTERM, grace_s)
         if self._watch.is_alive():
             self._watch.join(_KILL_MAX_S)
 

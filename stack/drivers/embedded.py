@@ -39,6 +39,7 @@ from stack.trace_sink import TraceSink
 from stack.worker_program import WorkerProgram
 
 READY_MAX_S: Final = 20.0  # 1 s when the machine is idle
+STOP_GRACE_S: Final = 0.1  # nobody waits for an answer any more; the router would take 0.5 s
 _ROUTERS: Final[Mapping[str, Router]] = {"smg": Smg(), "sglang-router": SglangRouter()}
 _ROUTER_LABELS: Final = ("worker", "status_code", "error_code", "error_type", "gt", "le")
 
@@ -73,7 +74,9 @@ def _start(plan: Plan, ground: Ground, undo: ExitStack) -> EmbeddedStack:
     processes = _processes(plan, ground, layout, directory)
     frost = Frost(ground.guardian)
     for process in processes.values():
-        undo.callback(process.stop)
+        undo.callback(process.stop, STOP_GRACE_S)
+    for process in processes.values():
+        undo.callback(process.ask_to_end)
     undo.callback(frost.thaw_all)  # before the stops: a frozen process does not die
     _follow_router(plan, processes["router"], sink, undo)
     _await_all(processes)
