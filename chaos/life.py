@@ -18,7 +18,6 @@ class Life:
     text: str  # what the client received, complete or not
     stages: tuple[Event, ...]
     guards: tuple[Event, ...]
-    last_ns: int  # the last piece of the reply or the last stage, whichever came later
 
     @property
     def is_recovery(self) -> bool:
@@ -43,15 +42,12 @@ def life(request_id: str, events: Sequence[Event]) -> Life | None:
     pieces: list[str] = []
     stages: list[Event] = []
     guards: list[Event] = []
-    last_ns = 0
     for event in events:
         kind = event.kind
         if kind is Kind.TOKENS:
             pieces.append(str(event.detail.get("text", "")))
-            last_ns = event.at_ns
         elif kind is Kind.STAGE:
             stages.append(event)
-            last_ns = event.at_ns
         elif kind is Kind.GUARD:
             guards.append(event)
         elif kind is Kind.SENT:
@@ -60,5 +56,4 @@ def life(request_id: str, events: Sequence[Event]) -> Life | None:
             settled = settled or event
     if sent is None:
         return None
-    text = "".join(pieces)
-    return Life(request_id, sent, settled, text, tuple(stages), tuple(guards), last_ns)
+    return Life(request_id, sent, settled, "".join(pieces), tuple(stages), tuple(guards))

@@ -67,13 +67,19 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """One verdict that a specification accepts. `by` None accepts any guard or alert."""
+    """One verdict that a specification accepts. `by` None accepts any guard or alert.
+
+    Several names, joined by "+" as in a verdict, accept each of them and all of them together:
+    where requests are affected at different moments, different guards may end them.
+    """
 
     outcome: Outcome
     by: str | None = None
 
     def accepts(self, verdict: Verdict) -> bool:
-        return self.outcome is verdict.outcome and self.by in (None, verdict.by)
+        if self.outcome is not verdict.outcome:
+            return False
+        return self.by is None or _names(verdict.by) <= _names(self.by)
 
     def __str__(self) -> str:
         return f"{self.outcome.value} by {self.by}" if self.by else self.outcome.value
@@ -82,12 +88,16 @@ class Allowed:
 TOLERATED = Allowed(Outcome.TOLERATED)
 
 
-def caught_by(guard: str) -> Allowed:
-    return Allowed(Outcome.CAUGHT, guard)
+def caught_by(*guards: str) -> Allowed:
+    return Allowed(Outcome.CAUGHT, "+".join(guards))
 
 
 def surfaced_by(alert: str) -> Allowed:
     return Allowed(Outcome.SURFACED, alert)
+
+
+def _names(by: str | None) -> frozenset[str]:
+    return frozenset((by or "").split("+"))
 
 
 def accepted(verdict: Verdict, allowed: Iterable[Allowed]) -> bool:

@@ -85,7 +85,7 @@ def _condemned(life: Life, event: Event, struck: Sequence[Blow], history: Histor
         return None if _guard(event) in REPORTERS else "met no strike"
     if all(one.spec.alive for one in met) and _failed(life):
         return "was only slowed"
-    still_s = seconds(event.at_ns - _last_move_ns(life, event))
+    still_s = seconds(event.at_ns - _last_move_ns(life, event, history))
     patience_s = history.specification.patience.get(_guard(event), 0.0)
     if _guard(event) in OF_SILENCE and still_s < patience_s / 2:
         return f"had moved {still_s:.2f} s before"
@@ -101,11 +101,13 @@ def _failed(life: Life) -> bool:
     return life.settled is None or ending(life.settled) is not Ending.COMPLETE
 
 
-def _last_move_ns(life: Life, before: Event) -> int:
-    """The last stage entered or piece of reply before this event; sending it was a move, too."""
-    moves = [one.at_ns for one in life.stages if one.seq < before.seq and one.stage in WORK]
-    if life.last_ns <= before.at_ns:
-        moves.append(life.last_ns)
+def _last_move_ns(life: Life, before: Event, history: History) -> int:
+    """The last step of work or piece of reply before this event; sending it was a move, too."""
+    moves = [
+        one.at_ns
+        for one in history.about(life.request_id)
+        if one.seq < before.seq and (one.kind is Kind.TOKENS or one.stage in WORK)
+    ]
     return max((*moves, life.sent.at_ns))
 
 

@@ -1,0 +1,118 @@
+"""Goal: a key leaves its worker when it must, and only then. Method: histories by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from chaos.history import History
+from chaos.oracles.affinity import KeysStay
+from chaos.specification import StrikeSpec
+from chaos.stage import FaultKind
+from chaos.verdict import Answer
+from tests.chaos.table import SPECIFICATION, history, strike
+
+ORACLE = KeysStay()
+STICKY = replace(SPECIFICATION, guards={"sticky_sessions": 2.0})
+KILL = strike("kill decode-0", FaultKind.KILLED)
+STRUCK = """
+    2.0 fault struck 'kill decode-0' bit=true node=decode-0
+    9.0 fault healed 'kill decode-0' bit=true
+"""
+
+
+def turn(at_s: float, request_id: str, worker: str | None, key: str = "k") -> str:
+    sent = f"{at_s} client sent {request_id} routing_key={key}\n"
+    intake = f"{at_s + 0.1} {worker} stage {request_id} stage=intake attempt=1\n"
+    return sent + (intake if worker else "")
+
+
+def played(*turns: str, struck: str = "", strikes: tuple[StrikeSpec, ...] = ()) -> History:
+    end = "12.0 run phase done"
+    table = "\n".join((*turns, struck, end))
+    return history(table, strikes=strikes, specification=STICKY)
+
+
+def test_it_holds_when_a_key_stays() -> None:
+    stays = played(turn(1, "r1", "decode-0"), turn(3, "r2", "decode-0"))
+    assert ORACLE.judge(stays).answer is Answer.HOLDS
+
+
+def test_a_key_that_leaves_a_healthy_worker_is_a_violation() -> None:
+    finding = ORACLE.judge(played(turn(1, "r1", "decode-0"), turn(3, "r2", "decode-1")))
+    assert finding.answer is Answer.VIOLATED
+    assert "left decode-0, which was healthy" in finding.reason
+
+
+def test_each_role_and_each_key_has_a_worker_of_its_own() -> None:
+    finding = ORACLE.judge(
+        played(
+            turn(1, "r1", "decode-0"),
+            "1.2 prefill-1 stage r1 stage=intake attempt=1",
+            turn(3, "r2", "decode-1", key="other"),
+        )
+    )
+    assert finding.answer is Answer.HOLDS
+
+
+def test_a_key_may_leave_a_worker_that_was_struck() -> None:
+    turns = (turn(1, "r1", "decode-0"), turn(3, "r2", "decode-1"))
+    assert ORACLE.judge(played(*turns, struck=STRUCK, strikes=(KILL,))).answer is Answer.HOLDS
+
+
+def test_a_key_may_not_leave_before_the_strike_or_because_another_worker_was_struck() -> None:
+    early = (turn(1, "r1", "decode-0"), turn(1.5, "r2", "decode-1"))
+    assert ORACLE.judge(played(*early, struck=STRUCK, strikes=(KILL,))).answer is Answer.VIOLATED
+    other = (turn(1, "r1", "decode-1"), turn(3, "r2", "decode-2"))
+    assert ORACLE.judge(played(*other, struck=STRUCK, strikes=(KILL,))).answer is Answer.VIOLATED
+    similar = (turn(1, "r1", "decode-01"), turn(3, "r2", "decode-2"))
+    assert ORACLE.judge(played(*similar, struck=STRUCK, strikes=(KILL,))).answer is Answer.VIOLATED
+
+
+def test_a_key_may_come_home_once_and_one_strike_excuses_one_departure() -> None:
+    home = (
+        turn(1, "r1", "decode-0"),
+        turn(3, "r2", "decode-1"),
+        turn(10, "r3", "decode-0"),
+    )
+    assert ORACLE.judge(played(*home, struck=STRUCK, strikes=(KILL,))).answer is Answer.HOLDS
+    again = (*home, turn(11, "r4", "decode-1"))
+    assert ORACLE.judge(played(*again, struck=STRUCK, strikes=(KILL,))).answer is Answer.VIOLATED
+
+
+def test_a_key_that_does_not_leave_its_dead_worker_is_a_violation() -> None:
+    kept = (
+        turn(1, "r1", "decode-0"),
+        turn(1.2, "q1", "decode-1", key="other"),
+        turn(5, "r2", None),
+    )
+    finding = ORACLE.judge(played(*kept, struck=STRUCK, strikes=(KILL,)))
+    assert finding.answer is Answer.VIOLATED
+    assert "still sent to decode-0" in finding.reason
+
+
+def test_a_key_has_the_bound_to_leave_its_dead_worker() -> None:
+    soon = (
+        turn(1, "r1", "decode-0"),
+        turn(1.2, "q1", "decode-1", key="other"),
+        turn(3.9, "r2", None),
+    )
+    assert ORACLE.judge(played(*soon, struck=STRUCK, strikes=(KILL,))).answer is Answer.HOLDS
+
+
+def test_a_key_need_not_leave_when_there_is_nowhere_to_go() -> None:
+    alone = (turn(1, "r1", "decode-0"), turn(5, "r2", None))
+    assert ORACLE.judge(played(*alone, struck=STRUCK, strikes=(KILL,))).answer is Answer.HOLDS
+
+
+def test_where_nothing_was_promised_nothing_is_judged() -> None:
+    moved = turn(1, "r1", "decode-0") + turn(3, "r2", "decode-1")
+    assert ORACLE.judge(history(moved)).answer is Answer.UNKNOWN
+
+
+def test_without_keys_there_is_nothing_to_judge() -> None:
+    plain = history("1.0 client sent r1", specification=STICKY)
+    assert ORACLE.judge(plain).answer is Answer.UNKNOWN
+
+
+def test_a_run_that_was_cut_off_before_any_intake_proves_nothing() -> None:
+    assert ORACLE.judge(played(turn(1, "r1", None))).answer is Answer.UNKNOWN

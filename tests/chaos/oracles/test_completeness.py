@@ -1,0 +1,101 @@
+"""Goal: no hole in the evidence goes unseen. Method: one hole at a time, in a whole history."""
+
+from __future__ import annotations
+
+import pytest
+
+from chaos.history import History
+from chaos.oracles.completeness import NothingIsMissing
+from chaos.verdict import Answer, Finding
+from tests.chaos.table import CONTROL, RECOVERED, STRUCK, history, played, strike
+
+ORACLE = NothingIsMissing()
+LOAD = "1.0 client sent r1\n 1.5 client finished r1 finish_reason=length done=true"
+
+
+def judged(*lines: str, control: str | None = CONTROL) -> Finding:
+    table = played("\n".join((LOAD, *lines)))
+    return ORACLE.judge(history(table, control=control, strikes=[strike()]))
+
+
+def test_it_holds_when_nothing_is_missing() -> None:
+    assert judged().answer is Answer.HOLDS
+
+
+HOLES = [
+    ("3.0 fault tool_error S1 why=permission", "the tool itself failed"),
+    ("3.0 trace lost decode-0 count=12", "12 marks of nodes were lost"),
+    ("3.0 client lag load_generator lag_s=0.51", "late by 0.51 s"),
+]
+
+
+@pytest.mark.parametrize(("line", "why"), HOLES)
+def test_each_hole_in_the_run_is_seen(line: str, why: str) -> None:
+    finding = judged(line)
+    assert finding.answer is Answer.UNKNOWN
+    assert why in finding.reason
+
+
+@pytest.mark.parametrize(("line", "why"), HOLES)
+def test_each_hole_in_the_control_is_seen(line: str, why: str) -> None:
+    finding = judged(control=f"{CONTROL}\n{line}")
+    assert finding.answer is Answer.UNKNOWN
+    assert finding.reason.startswith("in the control, ")
+    assert why in finding.reason
+
+
+def test_a_lag_within_the_bound_is_no_hole() -> None:
+    assert judged("3.0 client lag load_generator lag_s=0.5").answer is Answer.HOLDS
+
+
+def test_a_strike_without_a_control_proves_nothing() -> None:
+    assert "no control" in judged(control=None).reason
+
+
+def test_a_fault_free_run_needs_no_control() -> None:
+    assert ORACLE.judge(history(CONTROL)).answer is Answer.HOLDS
+
+
+def test_a_control_that_hung_is_no_reference() -> None:
+    hung = CONTROL.replace("1.5  client    finished r1", "1.5  client    tokens   r1")
+    assert "in the control, r1 hung" in judged(control=hung).reason
+
+
+def test_a_reply_with_a_lost_piece_is_a_hole() -> None:
+    finding = judged("1.2 client tokens r1 text=abc", "1.1 client sent r1")
+    assert finding.answer is Answer.HOLDS  # nothing is known about the whole reply
+    torn = LOAD.replace("done=true", "done=true sha256=00")
+    table = played(f"{torn}\n 1.2 client tokens r1 text=abc")
+    told = ORACLE.judge(history(table, control=CONTROL, strikes=[strike()]))
+    assert "pieces of r1's reply" in told.reason
+
+
+def test_a_strike_that_was_never_seen_to_be_undone_is_a_hole() -> None:
+    struck = STRUCK.replace("9.0  fault     healed   S1  bit=true", "")
+    table = played(LOAD, before=struck)
+    told = ORACLE.judge(history(table, control=CONTROL, strikes=[strike()]))
+    assert "S1 was never seen to be undone" in told.reason
+
+
+def test_requests_that_were_never_sent_are_a_hole_unless_they_were_skipped() -> None:
+    two = f"{CONTROL}\n 1.6 client sent r2\n 1.7 client finished r2 finish_reason=stop done=true"
+    assert "1 requests were never sent: r2" in judged(control=two).reason
+    assert judged("1.6 client skipped r2 after=r1", control=two).answer is Answer.HOLDS
+
+
+def test_requests_that_wait_behind_a_hung_one_are_no_hole() -> None:
+    two = f"{CONTROL}\n 1.6 client sent r2\n 1.7 client finished r2 finish_reason=stop done=true"
+    table = played("1.0 client sent r1")
+    told = ORACLE.judge(history(table, control=two, strikes=[strike()]))
+    assert told.answer is Answer.HOLDS
+
+
+def test_a_run_without_requests_proves_nothing() -> None:
+    empty: History = history(f"{STRUCK}\n 21.0 run phase done", strikes=[strike()])
+    assert "no request was sent" in ORACLE.judge(empty).reason
+
+
+def test_a_run_that_was_cut_off_proves_nothing() -> None:
+    cut = played(LOAD, after=RECOVERED.replace("21.0 run       phase    done", ""))
+    told = ORACLE.judge(history(cut, control=CONTROL, strikes=[strike()]))
+    assert "never came to its end" in told.reason

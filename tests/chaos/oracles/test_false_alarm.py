@@ -1,0 +1,119 @@
+"""Goal: a guard is blamed only for ending what moved. Method: histories by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chaos.oracles.false_alarm import NobodyIsCondemned
+from chaos.specification import StrikeSpec
+from chaos.verdict import Answer, Finding
+from tests.chaos.table import history, strike
+
+ORACLE = NobodyIsCondemned()
+STRUCK = "1.1 fault struck S1 bit=true\n 5.0 fault healed S1 bit=true\n"
+FAILED = "4.0 client refused r1 status=503\n"
+
+
+def judged(*lines: str, strikes: Sequence[StrikeSpec] = (), struck: str = "") -> Finding:
+    table = "\n".join(("1.0 client sent r1", *lines, struck, "9.0 run phase done"))
+    return ORACLE.judge(history(table, strikes=strikes))
+
+
+def guard(at_s: float, name: str) -> str:
+    return f"{at_s} decode-0 guard r1 guard={name} why=still"
+
+
+def test_it_holds_when_a_guard_ends_what_a_strike_has_stopped() -> None:
+    finding = judged(guard(3.5, "stream_idle_guard"), FAILED, strikes=[strike()], struck=STRUCK)
+    assert finding.answer is Answer.HOLDS
+
+
+def test_a_guard_that_speaks_without_a_strike_is_a_false_alarm_and_is_named() -> None:
+    finding = judged(guard(3.5, "waiting_timeout"), FAILED)
+    assert finding.answer is Answer.VIOLATED
+    assert (finding.by, finding.about) == ("waiting_timeout", ("r1",))
+
+
+def test_a_guard_that_speaks_before_the_strike_is_a_false_alarm() -> None:
+    early = guard(1.05, "waiting_timeout")
+    finding = judged(early, FAILED, strikes=[strike()], struck=STRUCK)
+    assert finding.answer is Answer.VIOLATED
+
+
+def test_a_guard_at_the_door_condemns_no_progress() -> None:
+    assert judged(guard(3.5, "admission_bounds"), FAILED).answer is Answer.HOLDS
+
+
+def test_a_router_that_only_reports_what_failed_condemns_nobody() -> None:
+    assert judged(guard(3.5, "router_error_reply"), FAILED).answer is Answer.HOLDS
+
+
+def test_a_guard_may_clean_up_after_our_own_client_gave_up() -> None:
+    gone = "3.4 client cancelled r1"
+    assert judged(guard(3.5, "abort_propagation"), gone).answer is Answer.HOLDS
+
+
+def test_ending_what_a_strike_only_slowed_is_a_false_alarm() -> None:
+    slow = strike(alive=True)
+    lines = (guard(3.5, "waiting_timeout"), FAILED)
+    assert judged(*lines, strikes=[slow], struck=STRUCK).answer is Answer.VIOLATED
+
+
+def test_a_word_about_a_slowed_request_that_still_ended_well_is_no_false_alarm() -> None:
+    well = "4.0 client finished r1 finish_reason=stop done=true"
+    lines = (guard(3.5, "waiting_timeout"), well)
+    assert judged(*lines, strikes=[strike(alive=True)], struck=STRUCK).answer is Answer.HOLDS
+
+
+def test_a_guard_of_silence_must_not_end_what_moved_a_moment_ago() -> None:
+    moved = "3.0 client tokens r1 text=a"
+    soon = (moved, guard(3.9, "stream_idle_guard"), FAILED)  # 0.9 s of a patience of 2 s
+    assert judged(*soon, strikes=[strike()], struck=STRUCK).answer is Answer.VIOLATED
+    moved = "2.8 client tokens r1 text=a"
+    later = (moved, guard(3.9, "stream_idle_guard"), FAILED)
+    assert judged(*later, strikes=[strike()], struck=STRUCK).answer is Answer.HOLDS
+
+
+def test_a_guard_that_reacts_may_speak_at_once() -> None:
+    moved = ("3.0 client tokens r1 text=a", guard(3.1, "router_stream_failure"), FAILED)
+    assert judged(*moved, strikes=[strike()], struck=STRUCK).answer is Answer.HOLDS
+
+
+SICK = (
+    "2.0 signal reading decode-0/health value=503",
+    "2.2 signal reading decode-0/health value=503",
+)
+
+
+def test_a_health_page_that_condemns_a_working_worker_is_a_false_alarm() -> None:
+    finding = judged(*SICK, "2.1 decode-0 stage r1 stage=decode")
+    assert finding.answer is Answer.VIOLATED
+    assert finding.about == ("decode-0/health",)
+
+
+def test_a_health_page_may_condemn_a_worker_that_does_no_work() -> None:
+    assert judged(*SICK, "2.1 decode-0 stage r1 stage=intake").answer is Answer.HOLDS
+    assert judged(*SICK, "2.1 decode-1 stage r1 stage=decode").answer is Answer.HOLDS
+
+
+def test_a_health_page_may_condemn_a_worker_that_was_struck() -> None:
+    work = "2.1 decode-0 stage r1 stage=decode"
+    hurt = strike("kill decode-0")
+    struck = STRUCK.replace("S1", "'kill decode-0'")
+    assert judged(*SICK, work, strikes=[hurt], struck=struck).answer is Answer.HOLDS
+    other = strike("kill decode-1")
+    struck = STRUCK.replace("S1", "'kill decode-1'")
+    assert judged(*SICK, work, strikes=[other], struck=struck).answer is Answer.VIOLATED
+
+
+def test_one_bad_answer_of_a_health_page_condemns_nobody() -> None:
+    assert judged(SICK[0], "2.1 decode-0 stage r1 stage=decode").answer is Answer.HOLDS
+
+
+def test_a_run_without_requests_proves_nothing() -> None:
+    assert ORACLE.judge(history("0.0 run phase steady")).answer is Answer.UNKNOWN
+
+
+def test_a_request_that_was_cut_off_after_a_guards_word_was_still_only_slowed() -> None:
+    told = judged(guard(3.5, "waiting_timeout"), strikes=[strike(alive=True)], struck=STRUCK)
+    assert told.answer is Answer.VIOLATED

@@ -1,0 +1,89 @@
+"""Goal: one page is a leak, a pooled connection is none. Method: histories by hand."""
+
+from __future__ import annotations
+
+from chaos.history import History
+from chaos.oracles.resources import ResourcesReturn
+from chaos.verdict import Answer
+from tests.chaos.table import history
+
+ORACLE = ResourcesReturn()
+
+
+def read(name: str, before: float, after: float) -> str:
+    return f"""
+        0.0 run      phase   steady
+        0.1 resource reading {name} value={before}
+        0.2 run      phase   disturb
+        5.0 run      phase   recover
+        5.1 resource reading {name} value=99
+        6.0 resource reading {name} value={after}
+        6.1 run      phase   done
+    """
+
+
+def judged(name: str, before: float, after: float, control: float | None = None) -> Answer:
+    return ORACLE.judge(told(name, before, after, control)).answer
+
+
+def told(name: str, before: float, after: float, control: float | None = None) -> History:
+    fault_free = None if control is None else read(name, 0, control)
+    return history(read(name, before, after), control=fault_free)
+
+
+def test_it_holds_when_the_last_reading_is_back_at_the_baseline() -> None:
+    assert judged("prefill-0/pages", 0, 0, control=0) is Answer.HOLDS
+
+
+def test_one_page_that_stays_is_a_violation_and_is_named() -> None:
+    finding = ORACLE.judge(told("prefill-0/pages", 3, 4, control=3))
+    assert finding.answer is Answer.VIOLATED
+    assert finding.about == ("prefill-0/pages",)
+    assert "is at 4, 1 above" in finding.reason
+
+
+def test_what_the_control_kept_is_no_leak() -> None:
+    assert judged("prefill-0/pages", 0, 4, control=4) is Answer.HOLDS
+    assert judged("prefill-0/pages", 0, 5, control=4) is Answer.VIOLATED
+
+
+def test_a_pool_may_be_a_little_larger_than_in_the_control() -> None:
+    assert judged("router/sockets", 3, 12, control=10) is Answer.HOLDS
+    assert judged("router/sockets", 3, 13, control=10) is Answer.VIOLATED
+
+
+def test_a_pool_without_a_control_may_grow_with_the_concurrency() -> None:
+    assert judged("router/descriptors", 10, 16) is Answer.HOLDS  # two, and four per request
+    assert judged("router/descriptors", 10, 17) is Answer.VIOLATED
+
+
+def test_memory_may_grow_by_a_quarter() -> None:
+    assert judged("decode-0/resident_memory_bytes", 100, 125) is Answer.HOLDS
+    assert judged("decode-0/resident_memory_bytes", 100, 126) is Answer.VIOLATED
+
+
+def test_what_counts_free_things_leaks_downwards() -> None:
+    assert judged("prefill-0/free_slots", 8, 9) is Answer.HOLDS
+    assert judged("prefill-0/free_slots", 8, 7) is Answer.VIOLATED
+
+
+def test_signals_are_not_resources() -> None:
+    table = read("prefill-0/pages", 0, 0) + "6.05 signal reading prefill-0/pages value=50"
+    assert ORACLE.judge(history(table)).answer is Answer.HOLDS
+
+
+def test_without_any_reading_nothing_is_proven() -> None:
+    table = "0.0 run phase steady\n 0.2 run phase disturb\n 5.0 run phase recover"
+    assert ORACLE.judge(history(table)).answer is Answer.UNKNOWN
+
+
+def test_a_run_that_never_came_to_its_recovery_proves_nothing() -> None:
+    table = "0.0 run phase steady\n 0.1 resource reading a/b value=0\n 0.2 run phase disturb"
+    assert ORACLE.judge(history(table)).answer is Answer.UNKNOWN
+
+
+def test_a_node_that_cannot_be_read_any_more_proves_nothing() -> None:
+    table = read("prefill-0/pages", 0, 0) + "6.05 resource unreadable prefill-0 why=gone"
+    finding = ORACLE.judge(history(table))
+    assert finding.answer is Answer.UNKNOWN
+    assert finding.about == ("prefill-0/pages",)

@@ -1,0 +1,58 @@
+"""Goal: a strike that hurt nobody proves nothing. Method: histories by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from chaos.oracles.vacuity import EveryStrikeBites
+from chaos.verdict import Answer, Finding
+from tests.chaos.table import history, strike
+
+ORACLE = EveryStrikeBites()
+REQUEST = "1.0 client sent r1\n 2.0 client finished r1 finish_reason=length done=true\n"
+
+
+def judged(*lines: str) -> Finding:
+    return ORACLE.judge(history("\n".join((REQUEST, *lines)), strikes=[strike()]))
+
+
+@pytest.mark.parametrize(("entry", "exit_"), [("true", "false"), ("false", "true")])
+def test_it_holds_when_one_of_the_two_proofs_shows_that_it_bit(entry: str, exit_: str) -> None:
+    finding = judged(f"1.5 fault struck S1 bit={entry}", f"1.9 fault healed S1 bit={exit_}")
+    assert finding.answer is Answer.HOLDS
+
+
+def test_a_strike_that_nothing_shows_is_vacuous() -> None:
+    finding = judged("1.5 fault struck S1 bit=false", "1.9 fault healed S1 bit=false")
+    assert finding.answer is Answer.UNKNOWN
+    assert "nothing shows" in finding.reason
+
+
+def test_a_strike_that_never_began_is_vacuous_and_its_trigger_is_told() -> None:
+    finding = judged()
+    assert finding.answer is Answer.UNKNOWN
+    assert "at 1 s" in finding.reason
+
+
+def test_a_strike_after_the_last_request_is_vacuous() -> None:
+    finding = judged("2.1 fault struck S1 bit=true", "2.2 fault healed S1 bit=true")
+    assert finding.answer is Answer.UNKNOWN
+    assert "every request had ended" in finding.reason
+
+
+def test_the_time_of_entering_counts_since_it_hurts_from_its_beginning() -> None:
+    finding = judged("2.1 fault struck S1 bit=true entry_s=0.2", "2.2 fault healed S1 bit=true")
+    assert finding.answer is Answer.HOLDS
+
+
+def test_a_request_of_the_recovery_does_not_count_as_one_that_was_struck() -> None:
+    late = ("2.1 fault struck S1 bit=true", "2.2 fault healed S1 bit=true")
+    assert judged(*late, "3.0 client sent recover/lone").answer is Answer.UNKNOWN
+
+
+def test_a_run_without_a_planned_strike_has_nothing_to_judge() -> None:
+    assert ORACLE.judge(history(REQUEST)).answer is Answer.UNKNOWN
+
+
+def test_a_run_that_was_cut_off_while_struck_still_shows_what_bit() -> None:
+    assert judged("1.5 fault struck S1 bit=true").answer is Answer.HOLDS
