@@ -21,28 +21,22 @@ WITH_VICTIM = Together((LOAD, Lone("victim", tokens=4000)))
 LEAVING = Disconnect("victim")
 
 
+WINDOWS = (
+    ("decode-0", "bootstrap.metadata", Stage.BOOTSTRAP),
+    ("prefill-0", "prefill.chunk", Stage.PREFILL),
+    ("prefill-0", "transfer.page", Stage.TRANSFER),
+    ("decode-0", "admit.enter", Stage.ADMIT),
+    ("decode-0", "decode.token", Stage.DECODE),
+    ("decode-0", "stream.chunk", Stage.STREAM),
+)
+
+
 @pytest.mark.disconnect
 @pytest.mark.parametrize(
     ("node", "site", "stage"),
     [
-        pytest.param(
-            "prefill-0", site, stage, id=stage.value, marks=getattr(pytest.mark, stage.value)
-        )
-        for site, stage in (
-            ("bootstrap.metadata", Stage.BOOTSTRAP),
-            ("prefill.chunk", Stage.PREFILL),
-            ("transfer.page", Stage.TRANSFER),
-        )
-    ]
-    + [
-        pytest.param(
-            "decode-0", site, stage, id=stage.value, marks=getattr(pytest.mark, stage.value)
-        )
-        for site, stage in (
-            ("admit.enter", Stage.ADMIT),
-            ("decode.token", Stage.DECODE),
-            ("stream.chunk", Stage.STREAM),
-        )
+        pytest.param(*window, id=window[2].value, marks=getattr(pytest.mark, window[2].value))
+        for window in WINDOWS
     ],
 )
 def test_client_disconnects(play: Play, node: str, site: str, stage: Stage) -> None:
