@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from stack.engine.failpoints import Failpoints, Injected, Stops
+from stack.engine.kernel_hang import KernelHang
 from stack.engine.knobs import Knobs
 from stack.engine.model import Cache, Transformer
 from stack.engine.order import Failure, Order
@@ -26,6 +27,9 @@ class DecodeScheduler:
         self._knobs = knobs
         self._failpoints = failpoints
         self._outlet = outlet
+        self._hang = KernelHang(
+            knobs.target_ctas, knobs.resident_ctas, model.shape.kv_heads, knobs.page_size
+        )
         self._stops = Stops(failpoints, "decode.token")
         self.cache = Cache(model.shape, knobs.kv_pages, knobs.page_size)
         self.pool = PagePool(knobs.kv_pages)
@@ -123,6 +127,7 @@ class DecodeScheduler:
 
     def _compute(self, sequence: Sequence) -> None:
         position = sequence.computed
+        self._hang.stage(position + 1)
         logits = self.model.decode(sequence.output[-1], position, self.cache, sequence.table)
         sequence.computed += 1
         sequence.output.append(sample(logits, sequence.order, position + 1))

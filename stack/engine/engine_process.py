@@ -27,6 +27,7 @@ from stack.engine.rooms import Rooms
 from stack.engine.trace import Trace
 
 BEAT_S = 0.05  # how often the front hears that the engine lives
+SWITCH_S = 0.0005  # the IO thread must not wait 5 ms for a busy step thread
 BUG_EXIT_CODE = 70  # EX_SOFTWARE
 
 
@@ -35,6 +36,7 @@ class EngineProcess:
 
     def __init__(self, config: WorkerConfig, knobs: Knobs, channel: socket.socket) -> None:
         torch.set_num_threads(1)
+        sys.setswitchinterval(SWITCH_S)
         torch.set_grad_enabled(False)
         self._config = config
         self._knobs = knobs

@@ -80,7 +80,7 @@ class _Outlet:
 
 
 def model(knobs: Knobs) -> Transformer:
-    return Transformer(Shape(), knobs.seed, knobs.context_max, knobs.target_ctas)
+    return Transformer(Shape(), knobs.seed, knobs.context_max)
 
 
 async def prefill_half(
@@ -107,9 +107,11 @@ async def prefill_half(
     await bootstrap.serve(config.host, config.bootstrap_port)
 
     def figures() -> dict[str, object]:
+        cached = scheduler.prefixes.idle_pages
         return {
             **_figures(scheduler, step),
-            "cached_pages": scheduler.prefixes.idle_pages,
+            "cached_pages": cached,
+            "pages_used": scheduler.pool.used - cached,  # a cached page can be had at any time
             "prefix_hit_tokens": scheduler.prefixes.hit_tokens,
             "kv_bytes": side.kv_bytes_sent,
         }

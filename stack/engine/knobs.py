@@ -119,6 +119,8 @@ TABLE: Mapping[str, Knob] = {
     "prefix_cache": Knob("PDCHAOS_PREFIX_CACHE", True, 0, 1, ""),
     "kernels": Knob("PDCHAOS_KERNELS", "reference", words=("reference", "triton", "interpret")),
     "target_ctas": Knob("SGLANG_SM120_MMA_TARGET_CTAS", 64, 1, 65536, "blocks"),
+    # How many blocks the GPU that a CPU stands in for holds at once.
+    "resident_ctas": Knob("PDCHAOS_RESIDENT_CTAS", 96, 1, 65536, "blocks"),
 }
 
 
@@ -144,6 +146,7 @@ class Knobs:
     prefix_cache: bool
     kernels: str
     target_ctas: int
+    resident_ctas: int
     guards_off: frozenset[str]
 
     def on(self, guard: str) -> bool:

@@ -51,9 +51,8 @@ class Transformer:
     in the feed-forward folds that difference into other tokens.
     """
 
-    def __init__(self, shape: Shape, seed: int, positions_max: int, target_ctas: int = 64) -> None:
+    def __init__(self, shape: Shape, seed: int, positions_max: int) -> None:
         self.shape = shape
-        self._ctas = target_ctas
         self.prompt_tokens_computed = 0  # a decode's stays 0: it only ever receives prompts
         random = torch.Generator().manual_seed(seed)
 
