@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
 from chaos.arena import Arena, Wanted
 from chaos.contracts import Stack, Workload
+from chaos.event import Json, Kind
 from chaos.experiment import Experiment, Strike
 from chaos.history import History
 from chaos.judge import judge
@@ -74,6 +75,10 @@ class Play:
         )
         file = self._next_file()
         return self._judge(run(experiment, stack, control, keep=file), file, stack)
+
+    def proof(self) -> Mapping[str, Json]:
+        """What the last experiment's first strike proved on entry, for a suite to look at."""
+        return self.played[-1].history.of(Kind.STRUCK)[0].detail
 
     def _next_file(self) -> Path:
         """Where the history goes while it happens: a test may play more than once."""

@@ -6,7 +6,6 @@ import pytest
 
 from chaos.experiment import Strike
 from chaos.play import Play
-from chaos.verdict import caught_by
 from chaos.workloads.lone import Lone
 from faults.knobs import BadKnob
 
@@ -14,8 +13,8 @@ from faults.knobs import BadKnob
 @pytest.mark.lifecycle
 @pytest.mark.bad_knob
 def test_a_bad_knob_is_refused_at_start_with_a_clear_message(play: Play) -> None:
-    play(
-        Lone("after", due_s=1.0),
-        [Strike(BadKnob("decode-0", {"SGLANG_DISAGGREGATION_WAITING_TIMEOUT": "soon"}), for_s=4.0)],
-        allowed=[caught_by("knob_validation"), caught_by("router_error_reply")],
-    )
+    bad = {"SGLANG_DISAGGREGATION_WAITING_TIMEOUT": "soon"}
+    play(Lone("after", due_s=4.0), [Strike(BadKnob("decode-0", bad), for_s=2.0)])
+    assert play.proof()["decode-0.refused"]
+    assert "expected a number" in str(play.proof()["decode-0.last_words"])
+    assert "'soon'" in str(play.proof()["decode-0.last_words"])

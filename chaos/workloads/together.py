@@ -27,7 +27,7 @@ class Together:
         requests = [
             request
             for index, part in enumerate(self.parts)
-            for request in part.requests(source(seeds, f"{index}"))
+            for request in part.requests(source(seed, f"part/{index}"))
         ]
         ids = [request.request_id for request in requests]
         if twice := sorted({one for one in ids if ids.count(one) > 1}):
