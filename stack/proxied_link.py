@@ -20,6 +20,7 @@ from stack.bounded_toxiproxy import (
 from stack.link_traffic import Route, Traffic, TrafficMeter
 from stack.toxic_proof import CutProof, ToxicProof
 
+STREAMS = ("upstream", "downstream")
 CONNECT_S = 1.0  # loopback answers or refuses at once
 
 
@@ -101,9 +102,12 @@ class ProxiedLink:
         """Put one toxic on while inside.
 
         `toxic` and `attributes` are Toxiproxy's; the stream is "upstream" | "downstream".
-        Raises LinkNotBent when the server's toxic differs from what was asked for (Toxiproxy
-        accepts a misspelt attribute), LinkNotHealed when it cannot be taken off again.
+        Raises ValueError for another stream; LinkNotBent when the server's toxic differs from
+        what was asked for (Toxiproxy accepts a misspelt attribute); LinkNotHealed when it cannot
+        be taken off again.
         """
+        if stream not in STREAMS:
+            raise ValueError(f"stream: expected one of {', '.join(STREAMS)}, not {stream!r}")
         name = f"{toxic}_{stream}_{next(self._serial)}"
         asked = _Asked(name, toxic, dict(attributes), stream)
         try:
@@ -123,9 +127,7 @@ class ProxiedLink:
             self._server.disable(self._proxy)
             yield CutProof(lambda: not self._enabled(), self._refuses, self.traffic, before)
         finally:
-            self._server.enable(self._proxy)
-            if not self._enabled():
-                raise LinkNotHealed(f"link {self._name}: still disabled after it was enabled")
+            self._enable()
 
     def destroy(self) -> None:
         """Take the link off its server; one that is gone already is fine."""
@@ -145,8 +147,20 @@ class ProxiedLink:
                 self._server.destroy_toxic(self._proxy, name)
         except ToxiproxySilent:
             self._rebuild()
-        if name in self._toxics():
+        try:
+            left = name in self._toxics()
+        except ToxiproxyRefused as error:
+            raise LinkNotHealed(f"link {self._name}: its proxy has gone: {error}") from error
+        if left:
             raise LinkNotHealed(f"link {self._name}: toxic {name} is still on after its removal")
+
+    def _enable(self) -> None:
+        try:
+            self._server.enable(self._proxy)
+        except ToxiproxyRefused as error:
+            raise LinkNotHealed(f"link {self._name}: cannot be enabled: {error}") from error
+        if not self._enabled():
+            raise LinkNotHealed(f"link {self._name}: still disabled after it was enabled")
 
     def _rebuild(self) -> None:
         """The way out when the real server is stuck: this closes the link's connections.
@@ -162,9 +176,7 @@ class ProxiedLink:
 
     def _enabled(self) -> bool:
         seen = self._server.seen(self._proxy.name)
-        if seen is None:
-            raise LinkNotHealed(f"link {self._name}: its proxy {self._proxy.name} has gone")
-        return seen.enabled
+        return seen is not None and seen.enabled
 
     def _refuses(self) -> bool:
         host = self._server.address.host

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from random import Random
 
-from stack.toxiproxy.ends import Sink, Source
 from stack.toxiproxy.pipe import ToxicEntry
 from stack.toxiproxy.stage import Feeder, Receiver, Stage
 
@@ -14,7 +13,7 @@ class Flow:
     """Its chain can be changed at any moment, and nothing in it waits for that."""
 
     def __init__(
-        self, source: Source, sink: Sink, entries: Iterable[ToxicEntry], rng: Random
+        self, source: Feeder, sink: Receiver, entries: Iterable[ToxicEntry], rng: Random
     ) -> None:
         self._source = source
         self._sink = sink

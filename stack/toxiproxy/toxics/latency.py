@@ -25,7 +25,7 @@ class Latency:
 
     def pipe(self, memory: Memory) -> Pipe:
         while (chunk := (yield Take())) is not None:
-            wait_s = self._delay_s(memory.rng) - (time.monotonic() - chunk.at_s)
+            wait_s = self.delay_s(memory.rng) - (time.monotonic() - chunk.at_s)
             try:
                 yield Sleep(wait_s)
             except Interrupted:
@@ -34,6 +34,7 @@ class Latency:
             # A second latency behind this one counts from the delayed arrival.
             yield Give(Chunk(chunk.data, chunk.at_s + wait_s))
 
-    def _delay_s(self, rng: Random) -> float:
+    def delay_s(self, rng: Random) -> float:
+        """Of one chunk, in seconds."""
         swing = rng.randrange(2 * self.jitter) - self.jitter if self.jitter > 0 else 0
         return (self.latency + swing) / MS_PER_S

@@ -26,7 +26,7 @@ class Slicer:
 
     def pipe(self, memory: Memory) -> Pipe:
         while (chunk := (yield Take())) is not None:
-            for end, piece in self._pieces(chunk.data, memory.rng):
+            for end, piece in self.pieces(chunk.data, memory.rng):
                 yield Give(Chunk(piece, chunk.at_s))
                 try:
                     yield Sleep(self.delay / US_PER_S)
@@ -34,7 +34,7 @@ class Slicer:
                     yield Give(Chunk(chunk.data[end:], chunk.at_s))
                     raise
 
-    def _pieces(self, data: bytes, rng: Random) -> Iterator[tuple[int, bytes]]:
+    def pieces(self, data: bytes, rng: Random) -> Iterator[tuple[int, bytes]]:
         """Halve, with some variation, until the pieces are small enough: no odd last piece."""
         todo = [(0, len(data))]
         while todo:

@@ -1,0 +1,305 @@
+"""Links: bent, cut, read back, proven, healed, on both servers; and the switchboard itself."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import requests
+
+import stack.bounded_toxiproxy
+from stack.bounded_toxiproxy import (
+    Toxiproxy,
+    ToxiproxyAddress,
+    ToxiproxyRefused,
+    ToxiproxySilent,
+)
+from stack.links import Switchboard
+from stack.process_table import identify, wait_exit
+from stack.proxied_link import LinkNotBent, LinkNotHealed
+from stack.switch_process import SwitchDied
+from tests.fakes.wire import Wire, opened
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module", params=["real", "embedded"])
+def board(request: pytest.FixtureRequest) -> Iterator[Switchboard]:
+    with opened(request.param, request.config) as switchboard:
+        yield switchboard
+
+
+@pytest.fixture
+def wire(board: Switchboard) -> Iterator[Wire]:
+    with Wire(board) as one:
+        yield one
+
+
+def toxics(wire: Wire) -> list[object]:
+    return requests.get(f"{wire.link.proxy_url}/toxics", timeout=5).json()
+
+
+def test_a_misspelt_attribute_is_an_error_and_leaves_nothing(wire: Wire) -> None:
+    with (
+        pytest.raises(LinkNotBent, match="latncy"),
+        wire.link.bend("latency", {"latncy": 5}, "upstream"),
+    ):
+        pytest.fail("the body ran although the toxic is a no-op")
+    assert toxics(wire) == []
+
+
+def test_an_unknown_toxic_is_an_error(wire: Wire) -> None:
+    with (
+        pytest.raises(ToxiproxyRefused, match="invalid toxic type"),
+        wire.link.bend("lag", {}, "upstream"),
+    ):
+        pytest.fail("the body ran without a toxic")
+
+
+def test_a_stream_in_other_letters_is_an_error(wire: Wire) -> None:
+    with pytest.raises(ValueError, match="stream"), wire.link.bend("noop", {}, "Upstream"):
+        pytest.fail("the body ran with a toxic that we would not find again")
+
+
+def test_the_toxic_is_taken_off_when_the_body_raises(wire: Wire) -> None:
+    with pytest.raises(KeyError), wire.link.bend("timeout", {"timeout": 0}, "upstream"):
+        raise KeyError
+    assert toxics(wire) == []
+
+
+def test_a_cut_is_healed_when_the_body_raises(wire: Wire) -> None:
+    with pytest.raises(KeyError), wire.link.cut():
+        raise KeyError
+    wire.open("upstream")
+
+
+def test_two_bends_of_one_kind_do_not_meet(wire: Wire) -> None:
+    with wire.link.bend("latency", {"latency": 1}, "upstream"):
+        with wire.link.bend("latency", {"latency": 2}, "upstream"):
+            assert len(toxics(wire)) == 2
+        assert len(toxics(wire)) == 1
+
+
+def test_a_stall_has_bitten_only_when_bytes_are_held(wire: Wire) -> None:
+    speaker, listener = wire.open("upstream")
+    with wire.link.bend("bandwidth", {"rate": 0}, "upstream") as proof:
+        assert not proof.read().bit
+        listener.say(b"the other way")
+        speaker.hear(13)
+        assert not proof.read().bit
+        speaker.say(b"held")
+        assert listener.hears_nothing()
+        evidence = proof.read()
+    assert evidence.bit
+    assert evidence.detail["held_bytes"] == 4
+
+
+def test_a_blackhole_on_a_new_connection_has_bitten(wire: Wire) -> None:
+    with wire.link.bend("timeout", {"timeout": 0}, "downstream") as proof:
+        client, server = wire.connect()
+        server.say(b"lost")
+        assert client.hears_nothing()
+        client.close()
+        assert server.ending() in {"end", "reset"}
+        assert proof.read().bit
+
+
+def test_latency_has_bitten_when_bytes_passed(wire: Wire) -> None:
+    speaker, listener = wire.open("downstream")
+    with wire.link.bend("latency", {"latency": 1}, "downstream") as proof:
+        assert not proof.read().bit
+        speaker.say(b"late")
+        assert listener.hear(4) == b"late"
+        assert proof.read().bit
+
+
+def test_a_limit_has_bitten_only_when_it_was_reached(wire: Wire) -> None:
+    speaker, listener = wire.open("downstream")
+    with wire.link.bend("limit_data", {"bytes": 10}, "downstream") as proof:
+        speaker.say(b"12345")
+        assert listener.hear(5) == b"12345"
+        assert not proof.read().bit
+        speaker.say(b"12345")
+        assert listener.hear(6) == b"12345"
+        assert listener.ending() == "end"
+        assert proof.read().bit
+
+
+def test_a_reset_of_an_idle_link_has_not_bitten(wire: Wire) -> None:
+    speaker, listener = wire.open("upstream")
+    with wire.link.bend("reset_peer", {"timeout": 0}, "upstream") as proof:
+        assert not proof.read().bit
+        speaker.say(b"lost")
+        assert listener.ending() == "end"
+        assert proof.read().bit
+
+
+def test_a_proof_that_is_read_after_the_toxic_has_gone_does_not_hold(wire: Wire) -> None:
+    speaker, listener = wire.open("upstream")
+    with wire.link.bend("latency", {"latency": 1}, "upstream") as proof:
+        speaker.say(b"late")
+        listener.hear(4)
+    assert not proof.read().bit
+
+
+def test_a_cut_proves_itself_by_a_refused_connection(wire: Wire) -> None:
+    wire.open("upstream")
+    with wire.link.cut() as proof:
+        evidence = proof.read()
+    assert evidence.bit
+    assert evidence.detail == {"read_back": True, "refused": True, "ended_connections": 1}
+    assert not proof.read().bit
+
+
+def test_traffic_is_counted_in_both_directions_without_standing_in_its_way(wire: Wire) -> None:
+    speaker, listener = wire.open("upstream")
+    listener.say(bytes(500))
+    speaker.hear(500)
+    traffic = wire.link.traffic()
+    assert traffic is not None
+    assert (traffic.upstream.received, traffic.upstream.sent) == (1, 1)
+    assert (traffic.downstream.received, traffic.downstream.sent) == (500, 500)
+
+
+def test_a_link_whose_reader_is_stuck_is_never_left_hanging(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stack.bounded_toxiproxy, "CALL_S", 0.5)
+    speaker, _ = wire.open("downstream")
+    speaker.sock.settimeout(0.2)
+    with contextlib.suppress(TimeoutError):  # full: the reader does not read
+        while True:
+            speaker.say(bytes(1 << 20))
+    with (
+        contextlib.suppress(ToxiproxySilent),
+        wire.link.bend("latency", {"latency": 1}, "downstream"),
+    ):
+        pass
+    assert toxics(wire) == []
+    wire.open("downstream")
+
+
+def test_a_link_name_is_used_once(board: Switchboard, wire: Wire) -> None:
+    with pytest.raises(ValueError, match="expected a new link name"):
+        board.link(wire.link.name, "127.0.0.1", 1, 0)
+
+
+def test_a_link_on_a_port_in_use_is_a_clear_error(board: Switchboard, wire: Wire) -> None:
+    with pytest.raises(ToxiproxyRefused, match="address already in use"):
+        board.link("x->y", "127.0.0.1", 1, wire.link.listen_port)
+    assert "x->y" not in board.links
+
+
+def test_the_kind_of_server_is_told(board: Switchboard) -> None:
+    assert board.kind in {"embedded", "toxiproxy v2.12.0"}
+
+
+def test_a_board_that_closes_ends_its_server() -> None:
+    with Switchboard(server="embedded") as board:
+        assert board.pid is not None
+        server = identify(board.pid)
+        assert server is not None
+    assert wait_exit(server, 1.0)
+    with pytest.raises(ToxiproxySilent, match="not open"):
+        _ = board.api_url
+
+
+def test_an_api_port_in_use_is_not_taken_for_our_server() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = int(taken.getsockname()[1])
+        with pytest.raises(SwitchDied, match="free"), Switchboard(port, "embedded"):
+            pytest.fail("a stranger answered for our server")
+
+
+def test_attaching_leaves_nothing_but_what_was_there(
+    board: Switchboard, wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOXIPROXY_URL", board.api_url)
+    with Switchboard() as guest:
+        assert guest.kind == "external"
+        with Wire(guest) as theirs:
+            speaker, listener = theirs.open("upstream")
+            with theirs.link.bend("bandwidth", {"rate": 0}, "upstream") as proof:
+                speaker.say(b"held")
+                assert listener.hears_nothing()
+                assert proof.read().bit
+    left = requests.get(f"{board.api_url}/proxies", timeout=5).json()
+    assert wire.link.proxy_name in left
+    assert not [name for name in left if name.startswith("pdchaos-")]
+
+
+def test_an_address_that_is_none_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOXIPROXY_URL", "nonsense")
+    with pytest.raises(ValueError, match="expected a Toxiproxy address"), Switchboard():
+        pytest.fail("attached to nonsense")
+
+
+def test_a_server_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stack.bounded_toxiproxy, "CALL_S", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        silent = Toxiproxy(ToxiproxyAddress("127.0.0.1", int(deaf.getsockname()[1])))
+        with pytest.raises(ToxiproxySilent, match="no answer"):
+            silent.version()
+        silent.close()
+
+
+def test_a_link_that_cannot_be_healed_says_so(wire: Wire) -> None:
+    with pytest.raises(LinkNotHealed, match="proxy not found"), wire.link.cut():
+        requests.delete(wire.link.proxy_url, timeout=5)
+
+
+def test_a_toxic_that_cannot_be_taken_off_says_so(wire: Wire) -> None:
+    with pytest.raises(LinkNotHealed, match="has gone"), wire.link.bend("noop", {}, "upstream"):
+        requests.delete(wire.link.proxy_url, timeout=5)
+
+
+def test_two_servers_can_be_driven_at_once_from_threads(board: Switchboard) -> None:
+    with Switchboard(server="embedded") as other:
+        seen: dict[str, set[str]] = {}
+
+        def drive(one: Switchboard) -> None:
+            for number in range(5):
+                one.link(f"t{one.pid}-{number}->x", "127.0.0.1", 1, 0)
+            seen[one.api_url] = set(requests.get(f"{one.api_url}/proxies", timeout=5).json())
+
+        threads = [threading.Thread(target=drive, args=(one,)) for one in (board, other)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(20)
+        assert len({name for name in seen[board.api_url] if name.startswith("t")}) == 5
+        assert len(seen[other.api_url]) == 5
+
+
+SWITCHBOARD_OWNER = """
+import sys, time
+from stack.links import Switchboard
+with Switchboard(server=sys.argv[1]) as board:
+    print(board.pid, flush=True)
+    time.sleep(60)
+"""
+
+
+def test_the_server_dies_with_a_parent_that_is_killed(board: Switchboard) -> None:
+    server = "embedded" if board.kind == "embedded" else "real"
+    owner = subprocess.Popen(
+        [sys.executable, "-c", SWITCHBOARD_OWNER, server],
+        stdout=subprocess.PIPE,
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert owner.stdout is not None
+    child = identify(int(owner.stdout.readline()))
+    assert child is not None
+    owner.send_signal(signal.SIGKILL)
+    owner.wait(5)
+    owner.stdout.close()
+    assert wait_exit(child, 2.0)
