@@ -19,9 +19,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from chaos.actor import RESOURCE
 from chaos.event import Event, Kind, number
 from chaos.history import History
-from chaos.sampler import RESOURCE
 
 POOLED = ("socket", "connection", "established", "descriptor", "fds", "thread")
 MEMORY = ("resident", "rss", "memory_bytes")

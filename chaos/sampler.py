@@ -6,13 +6,12 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Event, Thread
 
+from chaos.actor import RESOURCE, SIGNAL
 from chaos.clock import ns, seconds
 from chaos.contracts import Probe, Unreadable
 from chaos.event import Json, Kind
 from chaos.recorder import Recorder
 
-SIGNAL = "signal"  # the actor of a reading that an operator could have seen
-RESOURCE = "resource"  # the actor of a reading that must return to its baseline
 EVERY_S = 0.2  # five times a second: an alert of half a second sees two samples or three
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from chaos.actor import RESOURCE
 from chaos.blow import Blow, blows, charged
 from chaos.clock import seconds
 from chaos.ending import Ending, ending
@@ -13,7 +14,6 @@ from chaos.event import Event, Kind, number
 from chaos.history import History
 from chaos.life import Life
 from chaos.oracles.symptom import Symptom, holds, unknown, violated
-from chaos.sampler import RESOURCE
 from chaos.stage import Stage
 from chaos.verdict import Finding
 
