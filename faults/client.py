@@ -234,11 +234,11 @@ class EatenPool:
 def _streamed(rng: Random, tokens: int, model: str) -> dict[str, Json]:
     """The body of a streamed request with a prompt that nobody else sends."""
     return {
+        "model": model,
         "prompt": prompt(rng, PROMPT_BYTES),
         "max_tokens": tokens,
         "temperature": 0.0,
         "stream": True,
-        "model": model,
     }
 
 

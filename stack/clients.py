@@ -65,9 +65,7 @@ class Clients:
         check(requests)
         if not self._settled.is_set():
             raise BatchRunning("call stop() first, or wait until every request has settled")
-        if not self._process.alive:
-            self._process.close(CLOSE_WITHIN_S)
-            self._process = self._spawn()
+        self._replace_the_dead(within_s)
         with self._listening:
             self._batch += 1
             self._listener = listener
@@ -132,6 +130,14 @@ class Clients:
 
     def _touch(self, command: str, request_id: str, timeout_s: float) -> object:
         return self._process.ask(command, timeout_s, request_id=request_id)
+
+    def _replace_the_dead(self, within_s: float) -> None:
+        """Only an answer tells: of a death a moment ago the kernel has not told us yet."""
+        try:
+            self._process.ask("ping", within_s)
+        except LoadGeneratorDied:
+            self._process.close(CLOSE_WITHIN_S)
+            self._process = self._spawn()
 
     def _spawn(self) -> LoadProcess:
         return LoadProcess(self._hear, self._on_spawn)

@@ -67,10 +67,6 @@ class LoadProcess:
     def pid(self) -> int:
         return self._child.pid
 
-    @property
-    def alive(self) -> bool:
-        return self._died is None and self._child.poll() is None
-
     def check(self) -> None:
         """LoadGeneratorDied, with its last words, if it did."""
         if self._died is not None:

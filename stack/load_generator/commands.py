@@ -31,6 +31,8 @@ class Commands:
                 value = await self._start(command)
             case "stop":
                 value = await self._stop()
+            case "ping":
+                value = True
             case name:
                 value = await self._touch(str(name), str(command["request_id"]))
         self._outbox.answer(command["id"], value)

@@ -36,6 +36,10 @@ class Heard:
             if mark.about == about and mark.kind is Kind.TOKENS
         )
 
+    def pieces(self, about: str) -> int:
+        """How many pieces of the reply to this request were heard."""
+        return sum(mark.about == about and mark.kind is Kind.TOKENS for mark in self.marks)
+
     def ending(self, about: str) -> Mark:
         """The one mark with which this request settled."""
         (mark,) = (mark for mark in self.marks if mark.about == about and mark.kind in SETTLED)

@@ -174,12 +174,12 @@ def test_a_disconnect_without_a_victim_did_not_bite(stack: Stack) -> None:
 def test_a_slow_reader_hears_nothing_until_it_is_healed(stack: Stack, clients: Clients) -> None:
     heard = play(clients, "endless")
     with SlowReader("endless").inject(stack, RNG) as proof:
-        heard_then = len(heard.marks)
+        heard_then = heard.pieces("endless")
         deadline_s = time.monotonic() + SOON_S
         while not proof.read().detail["unread_bytes"] and time.monotonic() < deadline_s:
             pass
         evidence = proof.read()
-        assert len(heard.marks) == heard_then
+        assert heard.pieces("endless") == heard_then
     assert evidence.bit
     assert evidence.detail["unread_bytes"]
     heard.wait_for(Kind.TOKENS, "endless", times=heard_then + 1)
@@ -188,7 +188,7 @@ def test_a_slow_reader_hears_nothing_until_it_is_healed(stack: Stack, clients: C
 def test_a_slow_reader_reads_on_when_the_body_raises(stack: Stack, clients: Clients) -> None:
     heard = play(clients, "endless")
     raise_inside(SlowReader("endless"), stack)
-    so_far = len(heard.marks)
+    so_far = heard.pieces("endless")
     heard.wait_for(Kind.TOKENS, "endless", times=so_far + 1)
 
 

@@ -211,7 +211,8 @@ def test_when_an_agent_gives_up_its_later_rounds_are_skipped(clients: Clients) -
 def test_without_further_tries_nothing_is_sent_again(clients: Clients) -> None:
     with SseServer({"r0": refusing(500, {})}) as server:
         heard = play(clients, server, Request("r0", 0.0, "hello", 3))
-    assert [mark.kind for mark in heard.marks] == [Kind.SENT, Kind.REFUSED]
+    assert heard.of("r0") == [Kind.SENT, Kind.REFUSED]
+    assert heard.of("r0+1") == []
 
 
 def test_of_many_streams_at_once_no_event_is_lost(clients: Clients) -> None:
