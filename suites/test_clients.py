@@ -52,7 +52,7 @@ def test_client_disconnects(play: Play, node: str, site: str, stage: Stage) -> N
 def test_64_leaked_stream_bodies_then_a_probe(play: Play) -> None:
     play(
         Together((LOAD, Lone("probe", due_s=3.0))),
-        [Strike(LeakedBodies(count=64, at_byte=200))],
+        [Strike(LeakedBodies(count=64, at_byte=200, tokens=32))],
         budgets=Budgets(service_s=5.0),
     )
 

@@ -8,7 +8,6 @@ from random import Random
 
 from chaos.contracts import Request, Workload
 from chaos.seed import source
-from chaos.seed import source
 
 
 @dataclass(frozen=True, slots=True)
