@@ -6,6 +6,7 @@ Pure: R comes from the AOT table, so neither a GPU nor Triton is needed to know 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 from kernels.device import gpu
 from kernels.golden import resident_ctas
@@ -53,8 +54,11 @@ class Shape:
             raise ValueError(
                 f"reserved SMs: {card.name} has {card.multiprocessors}, not {reserved_sms}"
             )
-        per_sm = resident_ctas(self.row(combine, dtype), gpu_name) // card.multiprocessors
-        return per_sm * (card.multiprocessors - reserved_sms)
+        all_of_it = _resident_ctas(self.row(combine, dtype), gpu_name)
+        return all_of_it // card.multiprocessors * (card.multiprocessors - reserved_sms)
+
+
+_resident_ctas = cache(resident_ctas)  # which reads a file; a sweep asks a thousand times
 
 
 SHAPES = {

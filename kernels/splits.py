@@ -111,7 +111,7 @@ def plan(launch: Launch, target: int, residency: int, *, clamp: bool = True) -> 
     """
     if not 1 <= target <= TARGET_CTAS_MAX:
         raise ValueError(f"target: expected 1 to {TARGET_CTAS_MAX} CTAs, not {target}")
-    wanted = max(1, min(target // launch.tiles, launch.blocks))
+    wanted = _wanted(launch, target)
     splits = wanted
     if clamp and launch.combine in WAITING:
         splits = max(1, min(wanted, residency // launch.tiles))
@@ -121,6 +121,10 @@ def plan(launch: Launch, target: int, residency: int, *, clamp: bool = True) -> 
     )
     verdict, reason = _judge(drafted, clamp=clamp)
     return replace(drafted, verdict=verdict, reason=reason)
+
+
+def _wanted(launch: Launch, target: int) -> int:
+    return max(1, min(target // launch.tiles, launch.blocks))
 
 
 def _judge(drafted: SplitPlan, *, clamp: bool) -> tuple[Verdict, str]:
@@ -191,6 +195,7 @@ def never_started(
     """
     if launch.combine not in WAITING or residency >= launch.tiles * splits:
         return 0
+    assert residency > 0
     used = used_splits(launch, splits)
     if order is None:
         return _never_started_in_order(
@@ -256,7 +261,8 @@ def deadlock_zones(
     block, batch = launch.block_tokens, len(launch.contexts)
     for blocks in range(1, _ceil(context_max, block) + 1):
         last = min(blocks * block, context_max)
-        if not deadlocks(replace(launch, contexts=(last,) * batch), target, residency):
+        alike = replace(launch, contexts=(last,) * batch)
+        if not never_started(alike, _wanted(alike, target), residency):
             continue
         first = (blocks - 1) * block + 1
         if zones and zones[-1][1] == first - 1:
