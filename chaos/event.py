@@ -14,6 +14,8 @@ Json = str | int | float | bool | None
 class Kind(Enum):
     """One word for each thing that can be written down, with the details it carries."""
 
+    __hash__ = object.__hash__  # members are singletons; Enum's own hash is a call per event
+
     PHASE = "phase"  # about: steady, disturb, heal, converge, recover, done
     # A client's view of one request.
     SENT = "sent"  # routing_key, prompt_bytes

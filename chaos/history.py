@@ -30,10 +30,10 @@ class History:
         return len(self.events)
 
     def of(self, kind: Kind) -> Sequence[Event]:
-        return self._by_kind.get(kind, ())
+        return self._index[0].get(kind, ())
 
     def about(self, subject: str) -> Sequence[Event]:
-        return self._by_about.get(subject, ())
+        return self._index[1].get(subject, ())
 
     def phase_ns(self, phase: str) -> int | None:
         """When this phase began. None: the run never came so far."""
@@ -50,7 +50,7 @@ class History:
     @cached_property
     def lives(self) -> Mapping[str, Life]:
         """Every request that was sent, by its id, in the order of sending."""
-        told = ((e.about, life(e.about, self._by_about[e.about])) for e in self.of(Kind.SENT))
+        told = ((e.about, life(e.about, self.about(e.about))) for e in self.of(Kind.SENT))
         return {request_id: one for request_id, one in told if one is not None}
 
     def reference(self, life: Life) -> Life | None:
@@ -61,18 +61,14 @@ class History:
         return lives.get(life.request_id) or lives.get(base_id(life.request_id))
 
     @cached_property
-    def _by_kind(self) -> dict[Kind, list[Event]]:
-        index: defaultdict[Kind, list[Event]] = defaultdict(list)
+    def _index(self) -> tuple[Mapping[Kind, list[Event]], Mapping[str, list[Event]]]:
+        """Events by kind and by subject, in one pass."""
+        by_kind: defaultdict[Kind, list[Event]] = defaultdict(list)
+        by_about: defaultdict[str, list[Event]] = defaultdict(list)
         for event in self.events:
-            index[event.kind].append(event)
-        return dict(index)
-
-    @cached_property
-    def _by_about(self) -> dict[str, list[Event]]:
-        index: defaultdict[str, list[Event]] = defaultdict(list)
-        for event in self.events:
-            index[event.about].append(event)
-        return dict(index)
+            by_kind[event.kind].append(event)
+            by_about[event.about].append(event)
+        return dict(by_kind), dict(by_about)
 
 
 def ordered(marks: Sequence[Mark]) -> tuple[Event, ...]:

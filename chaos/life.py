@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from chaos.event import SETTLED, Event, Kind
 
+# Looked up once: reading a member from its class costs more than the comparison it is for.
+SENT, TOKENS, STAGE, GUARD = Kind.SENT, Kind.TOKENS, Kind.STAGE, Kind.GUARD
 RECOVER = "recover/"  # the ids of the requests that the run itself sends after healing
 
 
@@ -44,13 +46,13 @@ def life(request_id: str, events: Sequence[Event]) -> Life | None:
     guards: list[Event] = []
     for event in events:
         kind = event.kind
-        if kind is Kind.TOKENS:
+        if kind is TOKENS:
             pieces.append(str(event.detail.get("text", "")))
-        elif kind is Kind.STAGE:
+        elif kind is STAGE:
             stages.append(event)
-        elif kind is Kind.GUARD:
+        elif kind is GUARD:
             guards.append(event)
-        elif kind is Kind.SENT:
+        elif kind is SENT:
             sent = sent or event
         elif kind in SETTLED:
             settled = settled or event

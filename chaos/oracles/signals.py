@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from chaos.actor import RESOURCE
 from chaos.clock import ns
 from chaos.event import Event, Kind, number
 from chaos.history import History
 from chaos.oracles.symptom import holds, unknown
-from chaos.sampler import RESOURCE
 from chaos.specification import Alert
 from chaos.verdict import Finding
 
@@ -57,10 +57,14 @@ class AlertsAreEvaluated:
 
 def firings(history: History) -> tuple[Firing, ...]:
     """Every firing of every alert, in the order of time, before recovery begins."""
+    return _firings(history, history.specification.alerts)
+
+
+def _firings(history: History, alerts: Sequence[Alert]) -> tuple[Firing, ...]:
     samples = _samples(history)
     found = [
         one
-        for alert in history.specification.alerts
+        for alert in alerts
         for about, events in samples.items()
         if fnmatchcase(about, alert.reading)
         for one in _runs(alert, about, events)
@@ -72,11 +76,9 @@ def crying(history: History) -> frozenset[str]:
     """The alerts that fire without a fault: they count for nothing."""
     if history.control is None:
         return frozenset()
-    told = History(
-        history.control.events,
-        history.specification,  # the control may have been run for another list of alerts
-    )
-    return frozenset(one.alert for one in firings(told))
+    # The control may have been run for another list of alerts.
+    told = _firings(history.control, history.specification.alerts)
+    return frozenset(one.alert for one in told)
 
 
 def unwatched(history: History) -> tuple[str, ...]:
