@@ -104,7 +104,6 @@ class Exchange:
         transport = self._transport()
         if transport is None or not self._reading.is_set():
             return False
-        # Both are needed: aiohttp resumes the transport by itself whenever somebody reads.
         self._reading.clear()
         transport.pause_reading()
         return True
@@ -174,7 +173,11 @@ class Exchange:
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
         """The next chunk of the body, in time or, while paused, later. Empty: it has ended."""
         chunk = await response.content.readany()
-        await self._reading.wait()
+        if not self._reading.is_set():
+            transport = self._transport()
+            if transport is not None:
+                transport.pause_reading()  # once more: each read of aiohttp's resumes it
+            await self._reading.wait()
         return chunk
 
     def _tokens(self, piece: str) -> None:

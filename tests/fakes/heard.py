@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
+from typing import Final
 
 from chaos.event import SETTLED, Kind, Mark
 from tests.fakes.sse_server import SOON_S
+
+POLL_S: Final = 0.01
+
+
+def soon(true: Callable[[], bool]) -> bool:
+    """Whether it comes true within SOON_S. Leaves the processor to a server in another thread."""
+    deadline_s, pause = time.monotonic() + SOON_S, threading.Event()
+    while not true():
+        if time.monotonic() > deadline_s:
+            return False
+        pause.wait(POLL_S)
+    return True
 
 
 class Heard:

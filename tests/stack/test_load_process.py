@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Generator
 
 import pytest
 
 from stack import load_process
-from stack.load_process import LoadGeneratorDied, LoadProcess, Report
+from stack.load_process import ROOT, LoadGeneratorDied, LoadProcess, Report
 from tests.fakes.sse_server import SOON_S
 
 
@@ -82,3 +85,26 @@ def test_after_close_it_is_dead_and_reaped(process: LoadProcess) -> None:
     process.close(SOON_S)
     with pytest.raises(ProcessLookupError):
         os.kill(process.pid, 0)
+
+
+def test_it_is_in_a_process_group_of_its_own(process: LoadProcess) -> None:
+    assert os.getpgid(process.pid) == process.pid
+
+
+def test_it_dies_with_the_process_that_started_it() -> None:
+    program = (
+        "import time; from stack.load_process import LoadProcess\n"
+        "process = LoadProcess(print); process.ask('ping', 20.0)\n"
+        "print(process.pid, flush=True); time.sleep(60)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, env=environment
+    ) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        child = os.pidfd_open(pid)
+        parent.kill()
+    ended, _, _ = select.select([child], [], [], SOON_S)  # a pidfd is readable when it ended
+    os.close(child)
+    assert ended
