@@ -120,11 +120,16 @@ def _traffic(route: Route, group: list[Route], ends: _Ends, ended: _Ended) -> Tr
         closing=sum(not one.established for one in own),
         ended_bytes=sum(value for (name, _, _), value in ended.items() if name == route.proxy),
         upstream=Flow(
-            before("upstream", "received") + sum(one.bytes_received for one in ends.clients),
+            before("upstream", "received") + _received(ends.clients),
             before("upstream", "sent") + sum(one.bytes_sent for one in ends.upstreams),
         ),
         downstream=Flow(
-            before("downstream", "received") + sum(one.bytes_received for one in ends.upstreams),
+            before("downstream", "received") + _received(ends.upstreams),
             before("downstream", "sent") + sum(one.bytes_sent for one in ends.clients),
         ),
     )
+
+
+def _received(sockets: Iterable[TcpSocket]) -> int:
+    # The server has added a drained one to its metrics already: it stopped reading from it.
+    return sum(one.bytes_received for one in sockets if not one.drained)

@@ -33,8 +33,8 @@ class Switchboard:
     """Starts a server on entry, or attaches to one, and makes links.
 
     `server` None: the one at TOXIPROXY_URL if that is set, else a real `toxiproxy-server` from
-    PATH, else the embedded one. A server that we started dies with the thread that entered; from
-    one that we attached to, our own proxies are removed at the end, and nothing else is touched.
+    PATH, else the embedded one. A server that we started dies with us; from one that we attached
+    to, our own proxies are removed at the end, and nothing else is touched.
 
     Raises SwitchDied if the server does not come up, ToxiproxySilent if it does not answer within
     READY_S, ValueError for a TOXIPROXY_URL that is none.

@@ -18,6 +18,7 @@ from stack.bounded_toxiproxy import (
     ToxiproxySilent,
 )
 from stack.link_traffic import Route, Traffic, TrafficMeter
+from stack.passage_watch import PassageWatch
 from stack.toxic_proof import CutProof, ToxicProof
 
 STREAMS = ("upstream", "downstream")
@@ -113,9 +114,8 @@ class ProxiedLink:
         try:
             self._server.add_toxic(self._proxy, asdict(asked))
             _compare(asked, self._toxics().get(name))
-            yield ToxicProof(
-                toxic, attributes, stream, lambda: self._has(asked), self.traffic, self.traffic()
-            )
+            with PassageWatch(self.traffic, toxic, stream) as watch:
+                yield ToxicProof(toxic, attributes, stream, lambda: self._has(asked), watch.read)
         finally:
             self._take_off(name)
 

@@ -25,7 +25,7 @@ _ESTABLISHED = 1
 # States reached by the peer's FIN, which the kernel counts as one more byte received.
 _AFTER_FIN = frozenset({6, 7, 8, 9, 11})
 # Offsets of linux/inet_diag.h inet_diag_msg and of linux/tcp.h tcp_info.
-_MESSAGE_BYTES, _INODE_AT = 72, 68
+_MESSAGE_BYTES, _INODE_AT, _UNREAD_AT = 72, 68, 56
 _BYTES_RECEIVED_AT, _BYTES_SENT_AT = 128, 200
 _TCP_INFO_BYTES_MIN = 216  # bytes_sent and bytes_retrans: Linux 4.19
 
@@ -40,6 +40,7 @@ class TcpSocket:
 
     inode: int  # 0 once no process has it open
     established: bool
+    drained: bool  # the peer has closed, and the process has read all that it sent
     local_port: int
     remote_port: int
     bytes_received: int  # from the peer, whether or not the process has read them
@@ -133,10 +134,14 @@ def _parsed(body: bytes) -> TcpSocket | None:
     state = body[1]
     local, remote = struct.unpack_from("!HH", body, 4)
     (inode,) = struct.unpack_from("=I", body, _INODE_AT)
+    (unread,) = struct.unpack_from("=I", body, _UNREAD_AT)
     (received,) = struct.unpack_from("=Q", info, _BYTES_RECEIVED_AT)
     sent, again = struct.unpack_from("=QQ", info, _BYTES_SENT_AT)
     fin = 1 if state in _AFTER_FIN and received else 0
-    return TcpSocket(inode, state == _ESTABLISHED, local, remote, received - fin, sent - again)
+    drained = state in _AFTER_FIN and unread == 0
+    return TcpSocket(
+        inode, state == _ESTABLISHED, drained, local, remote, received - fin, sent - again
+    )
 
 
 def _attribute(body: bytes, wanted: int) -> bytes:

@@ -8,12 +8,15 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from typing import IO
 
 from chaos.requirements import program
 
+START_S = 5.0
 STOP_S = 5.0
 LOG_TAIL_BYTES = 2000
 # Runs before the server in the same process, so that its pid is the server's. A signal on the
@@ -34,11 +37,32 @@ class SwitchDied(Exception):
 
 
 class SwitchProcess:
-    """One server process. It dies with the *thread* that started it, as Linux has it."""
+    """One server process, which dies with ours.
+
+    Linux takes "parent" to mean the *thread* that forked, so a thread of its own starts it and
+    stays until the end.
+    """
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by stop()
-        self._process = subprocess.Popen(  # noqa: S603 - our own command, no shell
+        self._over = threading.Event()
+        parent: Future[subprocess.Popen[bytes]] = Future()
+
+        def stay() -> None:
+            try:
+                parent.set_result(self._start(command, environment))
+            except OSError as error:
+                parent.set_exception(error)
+                return
+            self._over.wait()  # no bound: the thread is a daemon, and lives as long as the server
+
+        threading.Thread(target=stay, name="switch parent", daemon=True).start()
+        self._process = parent.result(START_S)
+
+    def _start(
+        self, command: Sequence[str], environment: Mapping[str, str]
+    ) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(  # noqa: S603 - our own command, no shell
             [sys.executable, "-I", "-S", "-c", _DIE_WITH_PARENT, str(os.getpid()), *command],
             env=dict(environment),
             stdin=subprocess.DEVNULL,
@@ -64,6 +88,7 @@ class SwitchProcess:
         """Nothing in it is worth saving: its proxies live in memory."""
         self._process.kill()
         self._process.wait(STOP_S)
+        self._over.set()
         self._log.close()
 
 

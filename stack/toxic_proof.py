@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from chaos.contracts import Evidence
 from chaos.event import Json
@@ -35,6 +35,16 @@ class Passage:
             opened_connections=len(now.clients - before.clients),
             ended_connections=max(len(before.clients - now.clients), unseen),
             closing_connections=now.closing,
+        )
+
+    def or_more(self, earlier: Passage | None) -> Passage:
+        """With what was seen at its height: the kernel forgets a socket that is closed."""
+        if earlier is None:
+            return self
+        return replace(
+            self,
+            received_bytes=max(self.received_bytes, earlier.received_bytes),
+            held_bytes=max(self.held_bytes, earlier.held_bytes),
         )
 
 
@@ -85,8 +95,7 @@ class ToxicProof:
     attributes: Mapping[str, Json]
     stream: str
     is_on: Callable[[], bool]
-    look: Callable[[], Traffic | None]
-    before: Traffic | None
+    passage: Callable[[], Passage | None]
 
     def read(self) -> Evidence:
         is_on = self.is_on()
@@ -96,10 +105,9 @@ class ToxicProof:
             **self.attributes,
             "read_back": is_on,
         }
-        now = self.look()
-        if self.before is None or now is None:
+        passage = self.passage()
+        if passage is None:
             return Evidence(is_on, {**detail, "traffic": "unknown"})
-        passage = Passage.between(self.before, now, self.stream)
         acted = took_effect(self.toxic, self.attributes, passage)
         return Evidence(is_on and acted, {**detail, **asdict(passage)})
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Iterator
 
 import pytest
 import requests
 
 import stack.bounded_toxiproxy
+import stack.passage_watch
 from stack.bounded_toxiproxy import ToxiproxyRefused, ToxiproxySilent
+from stack.link_traffic import Traffic
 from stack.links import Switchboard
 from stack.proxied_link import LinkNotBent, LinkNotHealed
 from tests.fakes.wire import Wire, opened
@@ -84,6 +87,40 @@ def test_a_stall_has_bitten_only_when_bytes_are_held(wire: Wire) -> None:
         evidence = proof.read()
     assert evidence.bit
     assert evidence.detail["held_bytes"] == 4
+
+
+def test_a_stall_that_its_connection_did_not_survive_has_bitten(wire: Wire) -> None:
+    speaker, listener = wire.open("upstream")
+    with wire.link.bend("bandwidth", {"rate": 0}, "upstream") as proof:
+        speaker.say(bytes(200_000))
+        assert proof.read().bit
+        listener.close()
+        speaker.is_cut_off()
+        assert proof.read().bit
+
+
+def test_a_stall_is_watched_while_nobody_reads_its_proof(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stack.passage_watch, "LOOK_EVERY_S", 0.01)
+    looks = threading.Semaphore(0)
+    look = wire.link.traffic
+
+    def counted() -> Traffic | None:
+        seen = look()
+        looks.release()
+        return seen
+
+    monkeypatch.setattr(wire.link, "traffic", counted)
+    speaker, listener = wire.open("upstream")
+    with wire.link.bend("bandwidth", {"rate": 0}, "upstream") as proof:
+        speaker.say(bytes(200_000))
+        while looks.acquire(blocking=False):  # looks that were taken before the words
+            pass
+        assert all(looks.acquire(timeout=5) for _ in range(2))
+        listener.close()
+        speaker.is_cut_off()
+        assert proof.read().bit
 
 
 def test_a_blackhole_on_a_new_connection_has_bitten(wire: Wire) -> None:
