@@ -12,7 +12,13 @@ import torch
 
 from kernels.device import ARCHITECTURES
 from kernels.gqa_decode import gqa_decode
+from kernels.kv_write import kv_write
 from kernels.mla_decode import mla_decode
+from kernels.page_pack import pack_pages, unpack_pages
+from kernels.prefill_attention import prefill_attention
+from kernels.rmsnorm import rmsnorm
+from kernels.rope import rope
+from kernels.sample import sample_greedy, sample_seeded
 from kernels.split_merge import COMBINES, SplitLaunch
 
 BF16 = torch.bfloat16
@@ -72,10 +78,49 @@ def decode_mla(heads: int, cache: torch.dtype, combine: str) -> None:
                latent_scale=floats(PAGES, PAGE) if cache == E4M3 else None)  # fmt: skip
 
 
+def prefill(dim: int, cache: torch.dtype) -> None:
+    shape = (PAGES, PAGE, 8)
+    keys = empty(*shape, dim, dtype=cache)
+    scales = (floats(*shape), floats(*shape)) if cache == E4M3 else None
+    prefill_attention(empty(64, 64, dim), keys, keys, integers(1, PAGES), integers(2),
+                      integers(1), chunk_max=64, scales=scales)  # fmt: skip
+
+
+def write(heads: int, dim: int, cache: torch.dtype) -> None:
+    kv_write(empty(4, heads, dim), empty(PAGES, PAGE, heads, dim, dtype=cache), integers(4),
+             floats(PAGES, PAGE, heads) if cache == E4M3 else None)  # fmt: skip
+
+
 def shipped() -> Iterator[Configuration]:
     """All configurations, in the order of the table."""
     for combine in COMBINES:
         yield from decode(combine)
+    for dtype, cache in DTYPES.items():
+        for dim in (64, 128):
+            yield Configuration(f"prefill_attention-d{dim}-{dtype}", partial(prefill, dim, cache))
+        yield Configuration(f"kv_write-8x128-{dtype}", partial(write, 8, 128, cache))
+        yield Configuration(f"kv_write-1x512-{dtype}", partial(write, 1, 512, cache))
+    yield from rows()
+
+
+def rows() -> Iterator[Configuration]:
+    """Kernels that take a row or a page at a time; Qwen3-class and DeepSeek-V3 widths."""
+    page = empty(PAGES, 2 * PAGE * 8 * 128)
+    yield Configuration("page_pack", partial(pack_pages, page, integers(4)))
+    buffer = empty(4, page.shape[1] * 2, dtype=torch.uint8)
+    yield Configuration("page_unpack", partial(unpack_pages, page, integers(4), buffer))
+    for width in (4096, 7168):
+        norm = partial(rmsnorm, empty(4, width), empty(width), 1e-6)
+        yield Configuration(f"rmsnorm-{width}", norm)
+    for heads, dim in ((64, 128), (128, 64)):
+        turn = partial(rope, empty(4, heads, dim), integers(4), floats(4096, dim))
+        yield Configuration(f"rope-{heads}x{dim}", turn)
+    logits = floats(4, 151_936)
+    yield Configuration("sample-greedy", partial(sample_greedy, logits))
+    seeds = empty(4, dtype=torch.int64)
+    yield Configuration(
+        "sample-seeded", partial(sample_seeded, logits, seeds, integers(4), floats(4))
+    )
 
 
 def decode(combine: str) -> Iterator[Configuration]:

@@ -1,76 +1,83 @@
-"""The kernels that the embedded engine calls: one sequence at a time, in plain torch here."""
+"""Which kernels the embedded engine runs: Triton on a GPU, torch on a CPU, or the interpreter.
+
+PDCHAOS_KERNELS=interpret runs the Triton source in its interpreter on tensors of the CPU, and
+=reference runs torch wherever the tensors are; unset, the tensors' device decides. One sequence at
+a time; `eager` says what the arguments are.
+"""
 
 from __future__ import annotations
 
-import torch
+import os
+from functools import cache
+from types import ModuleType
+
 from torch import Tensor
 
+from kernels import eager
 
-def gather_pages(pages: Tensor, block_table: Tensor, length: int) -> Tensor:
-    """[pages, page, kv_heads, dim] by a table of page numbers -> [kv_heads, length, dim]."""
-    chosen = pages.index_select(0, block_table)
-    return chosen.flatten(0, 1)[:length].transpose(0, 1)
+KNOB = "PDCHAOS_KERNELS"
+WORDS = ("reference", "triton", "interpret")
 
 
 def paged_prefill_attention(
     query: Tensor, key_pages: Tensor, value_pages: Tensor, block_table: Tensor, context: int
 ) -> Tensor:
-    """Causal attention of [tokens, heads, dim] queries at positions context, context + 1, ...
-
-    `block_table` (int32) names the pages that hold positions 0 to context + tokens - 1.
-    """
-    tokens, heads, dim = query.shape
-    length = context + tokens
-    keys = gather_pages(key_pages, block_table, length)
-    values = gather_pages(value_pages, block_table, length)
-    kv_heads = keys.shape[0]
-    grouped = query.view(tokens, kv_heads, heads // kv_heads, dim).permute(1, 2, 0, 3)
-    scores = torch.matmul(grouped, keys.transpose(1, 2).unsqueeze(1)) * dim**-0.5
-    future = torch.ones(tokens, length, dtype=torch.bool, device=query.device)
-    scores = scores.masked_fill(future.triu(context + 1), float("-inf"))
-    mixed = torch.matmul(torch.softmax(scores, dim=-1), values.unsqueeze(1))
-    return mixed.permute(2, 0, 1, 3).reshape(tokens, heads, dim)
+    """Causal attention of [tokens, heads, dim] queries at positions context, context + 1, ..."""
+    kernels = _kernels(query)
+    return kernels.paged_prefill_attention(query, key_pages, value_pages, block_table, context)
 
 
 def paged_decode_attention(
     query: Tensor, key_pages: Tensor, value_pages: Tensor, block_table: Tensor, length: int
 ) -> Tensor:
     """Attention of one [heads, dim] query over the first `length` positions of its pages."""
-    heads, dim = query.shape
-    keys = gather_pages(key_pages, block_table, length)
-    values = gather_pages(value_pages, block_table, length)
-    grouped = query.view(keys.shape[0], -1, dim)
-    scores = torch.bmm(grouped, keys.transpose(1, 2)) * dim**-0.5
-    return torch.bmm(torch.softmax(scores, dim=-1), values).reshape(heads, dim)
+    kernels = _kernels(query)
+    return kernels.paged_decode_attention(query, key_pages, value_pages, block_table, length)
 
 
 def kv_write(
     key: Tensor, value: Tensor, key_pages: Tensor, value_pages: Tensor, page: int, offset: int
 ) -> None:
     """Store [tokens, kv_heads, dim] keys and values in one page, from slot `offset` on."""
-    end = offset + key.shape[0]
-    key_pages[page, offset:end] = key
-    value_pages[page, offset:end] = value
-
-
-def page_checksum(payload: Tensor) -> int:
-    """A 32-bit sum of 32-bit words, each times an odd weight of its place.
-
-    One flipped bit always changes it, and so does almost every exchange of two words.
-    """
-    words = payload.view(torch.int32).to(torch.int64) & 0xFFFFFFFF
-    weights = torch.arange(words.numel(), dtype=torch.int64, device=words.device) * 2 + 1
-    return int((words * weights & 0xFFFFFFFF).sum()) & 0xFFFFFFFF
+    _kernels(key).kv_write(key, value, key_pages, value_pages, page, offset)
 
 
 def page_pack(cache: Tensor, page: int) -> tuple[Tensor, int]:
     """One page of [pages, ...] as flat bytes on the host, and their checksum."""
-    payload = cache[page].reshape(-1).view(torch.uint8).cpu()
-    return payload, page_checksum(payload)
+    return _kernels(cache).page_pack(cache, page)
 
 
 def page_unpack(cache: Tensor, page: int, payload: Tensor) -> int:
     """Write flat bytes into one page; the checksum is of what was written."""
-    target = cache[page]
-    target.copy_(payload.view(cache.dtype).view(target.shape))
-    return page_checksum(payload)
+    return _kernels(cache).page_unpack(cache, page, payload)
+
+
+def _kernels(where: Tensor) -> ModuleType:
+    return _chosen(os.environ.get(KNOB, ""), where.device.type)
+
+
+@cache
+def _chosen(word: str, device: str) -> ModuleType:
+    """The module that has the kernels; ValueError for a word or a device that has none."""
+    if word not in {"", *WORDS}:
+        raise ValueError(f"{KNOB}: expected one of {', '.join(WORDS)}, not {word!r}")
+    if word == "interpret":
+        _interpret(device)
+    elif word == "reference" or (word == "" and device == "cpu"):
+        return eager
+    elif device == "cpu":
+        raise ValueError(f"{KNOB}=triton needs a GPU: use interpret or reference on a CPU")
+    from kernels import launched  # noqa: PLC0415 - Triton is not needed until here
+
+    return launched
+
+
+def _interpret(device: str) -> None:
+    """Make this process's Triton an interpreter; ValueError for tensors that are not on the CPU."""
+    if device != "cpu":
+        raise ValueError(f"{KNOB}=interpret runs on the CPU, the tensors are on {device}")
+    # Before Triton's first import, which is where it decides how kernels run.
+    os.environ["TRITON_INTERPRET"] = "1"
+    from kernels import interpreter  # noqa: PLC0415 - see above
+
+    interpreter.install()

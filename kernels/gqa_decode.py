@@ -36,20 +36,21 @@ from kernels.split_merge import (
 )
 
 HEAD_DIMS = (16, 32, 64, 128)
-PAGE_SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
+PAGE_SIZES = tuple(1 << power for power in range(11))  # 1 to 1024
 DTYPES = (torch.bfloat16, torch.float32)
 E4M3 = torch.float8_e4m3fn
 
 
 @triton.jit
-def attend_block(q, state, key_cache, value_cache, key_scale, value_scale, slots, valid, kv_heads,
-                 kv_head, scale_log2e, HEAD_DIM: tl.constexpr,
-                 QUANTISED: tl.constexpr):  # fmt: skip
-    """One KV block of the online softmax; slots [N] are token slots, valid [N] masks the tail."""
+def attend_block(q, state, key_cache, value_cache, key_scale, value_scale, starts, at, valid,
+                 scale_log2e, HEAD_DIM: tl.constexpr, QUANTISED: tl.constexpr):  # fmt: skip
+    """One KV block of the online softmax; valid [N] masks the tail.
+
+    starts [N]: where the rows begin in the caches; at [N]: the same places in the scales.
+    """
     peak, total, mixed = state
     dims = tl.arange(0, HEAD_DIM)
-    at = slots * kv_heads + kv_head
-    keys = tl.load(key_cache + at[None, :] * HEAD_DIM + dims[:, None], mask=valid[None, :],
+    keys = tl.load(key_cache + starts[None, :] + dims[:, None], mask=valid[None, :],
                    other=0.0).to(q.dtype)  # fmt: skip
     scores = tl.dot(q, keys, input_precision="ieee") * scale_log2e
     if QUANTISED:
@@ -61,7 +62,7 @@ def attend_block(q, state, key_cache, value_cache, key_scale, value_scale, slots
     total = total * kept + tl.sum(weights, 1)
     if QUANTISED:
         weights = weights * tl.load(value_scale + at, mask=valid, other=0.0)[None, :]
-    values = tl.load(value_cache + at[:, None] * HEAD_DIM + dims[None, :], mask=valid[:, None],
+    values = tl.load(value_cache + starts[:, None] + dims[None, :], mask=valid[:, None],
                      other=0.0).to(q.dtype)  # fmt: skip
     mixed = mixed * kept[:, None]
     mixed += tl.dot(weights.to(q.dtype), values, input_precision="ieee")
@@ -71,8 +72,8 @@ def attend_block(q, state, key_cache, value_cache, key_scale, value_scale, slots
 @triton.jit
 def attend_split(query, key_cache, value_cache, key_scale, value_scale, block_table, context,
                  partials, lses, tile, split, n_splits, scale_log2e, kv_heads, table_width,
-                 GROUP: tl.constexpr, BLOCK_HEADS: tl.constexpr, HEAD_DIM: tl.constexpr,
-                 PAGE: tl.constexpr, BLOCK_TOKENS: tl.constexpr,
+                 page_stride, GROUP: tl.constexpr, BLOCK_HEADS: tl.constexpr,
+                 HEAD_DIM: tl.constexpr, PAGE: tl.constexpr, BLOCK_TOKENS: tl.constexpr,
                  QUANTISED: tl.constexpr):  # fmt: skip
     """Attend to the KV blocks of one split; store its normalised output and base-2 LSE."""
     heads = tl.arange(0, BLOCK_HEADS)
@@ -91,10 +92,11 @@ def attend_split(query, key_cache, value_cache, key_scale, value_scale, block_ta
         position = block * BLOCK_TOKENS + tl.arange(0, BLOCK_TOKENS)
         valid = position < context
         page = tl.load(pages + position // PAGE, mask=valid, other=0).to(tl.int64)
+        row_of_page = (position % PAGE) * kv_heads + tile % kv_heads
         peak, total, mixed = attend_block(
             q, (peak, total, mixed), key_cache, value_cache, key_scale, value_scale,
-            page * PAGE + position % PAGE, valid, kv_heads, tile % kv_heads, scale_log2e,
-            HEAD_DIM, QUANTISED)  # fmt: skip
+            page * page_stride + row_of_page * HEAD_DIM, page * (PAGE * kv_heads) + row_of_page,
+            valid, scale_log2e, HEAD_DIM, QUANTISED)  # fmt: skip
     at = (row * n_splits + split).to(tl.int64)
     seen = tl.where(total > 0, total, 1.0)
     tl.store(partials + at[:, None] * HEAD_DIM + dims[None, :], mixed / seen[:, None],
@@ -105,7 +107,7 @@ def attend_split(query, key_cache, value_cache, key_scale, value_scale, block_ta
 @triton.jit(do_not_specialize=["n_tiles", "n_splits", "kv_heads", "table_width"])
 def gqa_decode_kernel(query, key_cache, value_cache, key_scale, value_scale, block_table,
                       context_lens, partials, lses, counters, out,
-                      n_tiles, n_splits, scale_log2e, kv_heads, table_width,
+                      n_tiles, n_splits, scale_log2e, kv_heads, table_width, page_stride,
                       GROUP: tl.constexpr, BLOCK_HEADS: tl.constexpr, HEAD_DIM: tl.constexpr,
                       PAGE: tl.constexpr, BLOCK_TOKENS: tl.constexpr, COMBINE: tl.constexpr,
                       SPLIT_FASTEST: tl.constexpr, COLUMNS: tl.constexpr,
@@ -116,7 +118,8 @@ def gqa_decode_kernel(query, key_cache, value_cache, key_scale, value_scale, blo
     if split < used_splits(context, n_splits, BLOCK_TOKENS):
         attend_split(query, key_cache, value_cache, key_scale, value_scale, block_table, context,
                      partials, lses, tile, split, n_splits, scale_log2e, kv_heads, table_width,
-                     GROUP, BLOCK_HEADS, HEAD_DIM, PAGE, BLOCK_TOKENS, QUANTISED)  # fmt: skip
+                     page_stride, GROUP, BLOCK_HEADS, HEAD_DIM, PAGE, BLOCK_TOKENS,
+                     QUANTISED)  # fmt: skip
         combine(partials, lses, out, counters, context_lens, tile, split, n_splits,
                 kv_heads, GROUP, BLOCK_HEADS, HEAD_DIM, BLOCK_TOKENS, COMBINE, COLUMNS,
                 POLL_TIMEOUT_NS)  # fmt: skip
@@ -138,12 +141,12 @@ def gqa_decode(query: torch.Tensor, key_cache: torch.Tensor, value_cache: torch.
                out: torch.Tensor | None = None) -> torch.Tensor:  # fmt: skip
     """Attention of one query token per request over its paged KV.
 
-    query [requests, heads, dim]; caches [pages, page, kv_heads, dim]; block_table
-    [requests, width] int32; context_lens [requests] int32; scales (key, value), each
+    query [requests, heads, dim]; caches [pages, page, kv_heads, dim], where pages may lie apart;
+    block_table [requests, width] int32; context_lens [requests] int32; scales (key, value), each
     [pages, page, kv_heads] float32, exactly when the caches are e4m3. ValueError otherwise.
     """
     key_scale, value_scale = scales or (None, None)
-    require_launchable(query=query, key_cache=key_cache, value_cache=value_cache,
+    require_launchable(query=query, key_page=key_cache[0], value_page=value_cache[0],
                        block_table=block_table, context_lens=context_lens,
                        key_scale=key_scale, value_scale=value_scale, out=out)  # fmt: skip
     require_gqa(query, key_cache, value_cache, block_table, context_lens)
@@ -159,8 +162,8 @@ def gqa_decode(query: torch.Tensor, key_cache: torch.Tensor, value_cache: torch.
         query, key_cache, value_cache, key_scale, value_scale, block_table, context_lens,
         scratch.outputs, scratch.lses, scratch.counters, out,
         tiles, launch.splits, math.log2(math.e) / math.sqrt(dim), kv_heads, block_table.shape[1],
-        GROUP=group, BLOCK_HEADS=max(16, triton.next_power_of_2(group)), HEAD_DIM=dim, PAGE=page,
-        BLOCK_TOKENS=block_tokens, COMBINE=COMBINES[launch.combine],
+        key_cache.stride(0), GROUP=group, BLOCK_HEADS=max(16, triton.next_power_of_2(group)),
+        HEAD_DIM=dim, PAGE=page, BLOCK_TOKENS=block_tokens, COMBINE=COMBINES[launch.combine],
         SPLIT_FASTEST=launch.order == "split_fastest", COLUMNS=SLICE_COLUMNS,
         QUANTISED=scales is not None, POLL_TIMEOUT_NS=launch.poll_timeout_ns,
         num_warps=4, num_stages=3)  # fmt: skip
@@ -183,6 +186,8 @@ def require_gqa(query: torch.Tensor, key_cache: torch.Tensor, value_cache: torch
             f"caches must both be [pages, page, kv_heads, {dim}], got "
             f"{tuple(key_cache.shape)} and {tuple(value_cache.shape)}"
         )
+    if key_cache.stride() != value_cache.stride() or key_cache.stride(0) % 16:
+        raise ValueError(f"pages must lie a multiple of 16 values apart: {key_cache.stride()}")
     if heads % kv_heads:
         raise ValueError(f"{heads} query heads do not divide among {kv_heads} KV heads")
     if block_table.shape[0] != requests or context_lens.shape != (requests,):

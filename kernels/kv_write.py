@@ -25,8 +25,9 @@ SMALLEST_SCALE = tl.constexpr(1.0e-12)  # a row of zeros is divided by something
 
 
 @triton.jit
-def kv_write_kernel(rows, cache, scales, slots, heads, dim, BLOCK_HEADS: tl.constexpr,
-                    BLOCK_DIM: tl.constexpr, QUANTISED: tl.constexpr):  # fmt: skip
+def kv_write_kernel(rows, cache, scales, slots, heads, dim, page_stride, PAGE: tl.constexpr,
+                    BLOCK_HEADS: tl.constexpr, BLOCK_DIM: tl.constexpr,
+                    QUANTISED: tl.constexpr):  # fmt: skip
     """All heads of one token per CTA; a negative slot is padding and is left out."""
     token = tl.program_id(0).to(tl.int64)
     slot = tl.load(slots + token).to(tl.int64)
@@ -41,15 +42,16 @@ def kv_write_kernel(rows, cache, scales, slots, heads, dim, BLOCK_HEADS: tl.cons
             scale = tl.maximum(tl.max(tl.abs(row), 1) / E4M3_MAX, SMALLEST_SCALE)
             tl.store(scales + slot * heads + head, scale, mask=head < heads)
             row = tl.div_rn(row, tl.broadcast_to(scale[:, None], row.shape))
-        tl.store(cache + slot * heads * dim + inside, row.to(cache.dtype.element_ty), mask=valid)
+        start = (slot // PAGE) * page_stride + (slot % PAGE) * (heads * dim)
+        tl.store(cache + start + inside, row.to(cache.dtype.element_ty), mask=valid)
 
 
 def kv_write(rows: torch.Tensor, cache: torch.Tensor, slots: torch.Tensor,
              scales: torch.Tensor | None = None) -> None:  # fmt: skip
     """rows [tokens, heads, dim] into cache [pages, page, heads, dim] at slots [tokens] int32.
 
-    A slot is page * page_size + offset; a negative one is skipped. scales [pages, page, heads]
-    float32 exactly when the cache is e4m3. ValueError otherwise.
+    Pages may lie apart. A slot is page * page_size + offset; a negative one is skipped. scales
+    [pages, page, heads] float32 exactly when the cache is e4m3. ValueError otherwise.
     """
     tokens, heads, dim = rows.shape
     if cache.ndim != 4 or cache.shape[2:] != (heads, dim):
@@ -60,8 +62,8 @@ def kv_write(rows: torch.Tensor, cache: torch.Tensor, slots: torch.Tensor,
         raise ValueError(f"dtypes {rows.dtype} into {cache.dtype}: {DTYPES} into itself or e4m3")
     require_places(rows, cache, slots, scales)
     if tokens:
-        kv_write_kernel[(tokens,)](rows, cache, scales, slots, heads, dim,
-                                   BLOCK_HEADS=triton.next_power_of_2(heads),
+        kv_write_kernel[(tokens,)](rows, cache, scales, slots, heads, dim, cache.stride(0),
+                                   PAGE=cache.shape[1], BLOCK_HEADS=triton.next_power_of_2(heads),
                                    BLOCK_DIM=triton.next_power_of_2(dim),
                                    QUANTISED=scales is not None, num_warps=4)  # fmt: skip
 
@@ -78,5 +80,7 @@ def require_places(rows: torch.Tensor, cache: torch.Tensor, slots: torch.Tensor,
     tensors = [tensor for tensor in (rows, cache, slots, scales) if tensor is not None]
     if len({tensor.device for tensor in tensors}) > 1:
         raise ValueError("rows, cache, slots and scales must be on one device")
-    if not all(tensor.is_contiguous() for tensor in tensors):
-        raise ValueError("rows, cache, slots and scales must be contiguous")
+    if not (cache[0].is_contiguous() and rows.is_contiguous() and slots.is_contiguous()):
+        raise ValueError("rows, slots and each page of the cache must be contiguous")
+    if scales is not None and not scales.is_contiguous():
+        raise ValueError("scales must be contiguous")

@@ -21,7 +21,7 @@ import triton
 import triton.language as tl
 
 HEAD_DIMS = (16, 32, 64, 128)
-PAGE_SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
+PAGE_SIZES = tuple(1 << power for power in range(11))  # 1 to 1024
 DTYPES = (torch.bfloat16, torch.float32)
 E4M3 = torch.float8_e4m3fn
 BLOCK_QUERIES = 64
@@ -30,14 +30,16 @@ MASKED = tl.constexpr(-1.0e30)  # finite, so that a query with nothing to see gi
 
 
 @triton.jit
-def attend_block(q, state, key_cache, value_cache, key_scale, value_scale, slots, visible, valid,
-                 kv_heads, kv_head, scale_log2e, HEAD_DIM: tl.constexpr,
+def attend_block(q, state, key_cache, value_cache, key_scale, value_scale, starts, at, visible,
+                 valid, scale_log2e, HEAD_DIM: tl.constexpr,
                  QUANTISED: tl.constexpr):  # fmt: skip
-    """One KV block of the online softmax; slots [N], visible [M, N] by causality and length."""
+    """One KV block of the online softmax; visible [M, N] by causality and length.
+
+    starts [N]: where the rows begin in the caches; at [N]: the same places in the scales.
+    """
     peak, total, mixed = state
     dims = tl.arange(0, HEAD_DIM)
-    at = slots * kv_heads + kv_head
-    keys = tl.load(key_cache + at[None, :] * HEAD_DIM + dims[:, None], mask=valid[None, :],
+    keys = tl.load(key_cache + starts[None, :] + dims[:, None], mask=valid[None, :],
                    other=0.0).to(q.dtype)  # fmt: skip
     scores = tl.dot(q, keys, input_precision="ieee") * scale_log2e
     if QUANTISED:
@@ -49,7 +51,7 @@ def attend_block(q, state, key_cache, value_cache, key_scale, value_scale, slots
     total = total * kept + tl.sum(weights, 1)
     if QUANTISED:
         weights = weights * tl.load(value_scale + at, mask=valid, other=0.0)[None, :]
-    values = tl.load(value_cache + at[:, None] * HEAD_DIM + dims[None, :], mask=valid[:, None],
+    values = tl.load(value_cache + starts[:, None] + dims[None, :], mask=valid[:, None],
                      other=0.0).to(q.dtype)  # fmt: skip
     mixed = mixed * kept[:, None]
     mixed += tl.dot(weights.to(q.dtype), values, input_precision="ieee")
@@ -59,7 +61,7 @@ def attend_block(q, state, key_cache, value_cache, key_scale, value_scale, slots
 @triton.jit(do_not_specialize=["heads", "kv_heads", "table_width"])
 def prefill_attention_kernel(query, key_cache, value_cache, key_scale, value_scale, block_table,
                              query_starts, context_lens, out,
-                             heads, kv_heads, table_width, scale_log2e,
+                             heads, kv_heads, table_width, scale_log2e, page_stride,
                              HEAD_DIM: tl.constexpr, PAGE: tl.constexpr,
                              BLOCK_QUERIES: tl.constexpr, BLOCK_TOKENS: tl.constexpr,
                              QUANTISED: tl.constexpr):  # fmt: skip
@@ -87,10 +89,12 @@ def prefill_attention_kernel(query, key_cache, value_cache, key_scale, value_sca
             valid = position < end
             page = tl.load(pages + position // PAGE, mask=valid, other=0).to(tl.int64)
             visible = (position[None, :] <= place[:, None]) & valid[None, :]
+            row_of_page = (position % PAGE) * kv_heads + head // (heads // kv_heads)
             peak, total, mixed = attend_block(
                 q, (peak, total, mixed), key_cache, value_cache, key_scale, value_scale,
-                page * PAGE + position % PAGE, visible, valid, kv_heads,
-                head // (heads // kv_heads), scale_log2e, HEAD_DIM, QUANTISED)  # fmt: skip
+                page * page_stride + row_of_page * HEAD_DIM,
+                page * (PAGE * kv_heads) + row_of_page, visible, valid, scale_log2e, HEAD_DIM,
+                QUANTISED)  # fmt: skip
         tl.store(out + row[:, None] + dims[None, :],
                  (mixed / total[:, None]).to(out.dtype.element_ty), mask=asked)  # fmt: skip
 
@@ -103,16 +107,16 @@ def prefill_attention(query: torch.Tensor, key_cache: torch.Tensor, value_cache:
                       block_tokens: int = BLOCK_TOKENS) -> torch.Tensor:  # fmt: skip
     """Causal attention of the last chunk of each request over its prefix and itself.
 
-    query [tokens, heads, dim], requests end to end; caches [pages, page, kv_heads, dim];
-    block_table [requests, width] int32; query_starts [requests + 1] int32, where each request's
-    queries begin; context_lens [requests] int32, prefix and chunk together; chunk_max, the longest
-    chunk; scales (key, value) float32 [pages, page, kv_heads], exactly when the caches are e4m3.
-    ValueError otherwise.
+    query [tokens, heads, dim], requests end to end; caches [pages, page, kv_heads, dim], where
+    pages may lie apart; block_table [requests, width] int32; query_starts [requests + 1] int32,
+    where each request's queries begin; context_lens [requests] int32, prefix and chunk together;
+    chunk_max, the longest chunk; scales (key, value) float32 [pages, page, kv_heads], exactly when
+    the caches are e4m3. ValueError otherwise.
     """
     require_prefill(query, key_cache, value_cache, chunk_max)
     require_index(block_table, query_starts, context_lens)
     require_scales(query, key_cache, scales)
-    require_together(query, key_cache, value_cache, block_table, query_starts, context_lens,
+    require_together(query, key_cache[0], value_cache[0], block_table, query_starts, context_lens,
                      *(scales or ()))  # fmt: skip
     _, heads, dim = query.shape
     _, page, kv_heads, _ = key_cache.shape
@@ -122,9 +126,9 @@ def prefill_attention(query: torch.Tensor, key_cache: torch.Tensor, value_cache:
     prefill_attention_kernel[grid](
         query, key_cache, value_cache, key_scale, value_scale, block_table, query_starts,
         context_lens, out, heads, kv_heads, block_table.shape[1],
-        math.log2(math.e) / math.sqrt(dim), HEAD_DIM=dim, PAGE=page, BLOCK_QUERIES=block_queries,
-        BLOCK_TOKENS=block_tokens, QUANTISED=scales is not None, num_warps=8,
-        num_stages=2)  # fmt: skip
+        math.log2(math.e) / math.sqrt(dim), key_cache.stride(0), HEAD_DIM=dim, PAGE=page,
+        BLOCK_QUERIES=block_queries, BLOCK_TOKENS=block_tokens, QUANTISED=scales is not None,
+        num_warps=8, num_stages=2)  # fmt: skip
     return out
 
 
@@ -139,6 +143,8 @@ def require_prefill(query: torch.Tensor, key_cache: torch.Tensor, value_cache: t
         raise ValueError(f"page size {page} is not supported: use one of {PAGE_SIZES}")
     if cache_dim != dim or value_cache.shape != key_cache.shape:
         raise ValueError(f"caches must both be [pages, page, kv_heads, {dim}]")
+    if key_cache.stride() != value_cache.stride() or key_cache.stride(0) % 16:
+        raise ValueError(f"pages must lie a multiple of 16 values apart: {key_cache.stride()}")
     if heads % kv_heads:
         raise ValueError(f"{heads} query heads do not divide among {kv_heads} KV heads")
     if chunk_max < 1:

@@ -6,7 +6,7 @@ from functools import partial
 import torch
 
 from kernels.split_merge import COMBINES
-from kernels.trials import cache, decode, prefill, rows
+from kernels.trials import cache, decode, engine_calls, prefill, rows
 from kernels.trials.outcome import Outcome
 from kernels.trials.paged import E4M3
 from kernels.trials.refusals import REFUSALS, refused
@@ -21,7 +21,7 @@ MLA_SHAPES = {
 
 def catalogue() -> dict[str, Trial]:
     """All trials, in the order of the table."""
-    return dict([*attention(), *caches(), *tokens(), *refusals()])
+    return dict([*attention(), *caches(), *tokens(), *engine(), *refusals()])
 
 
 def attention() -> Iterator[tuple[str, Trial]]:
@@ -58,6 +58,12 @@ def tokens() -> Iterator[tuple[str, Trial]]:
         yield f"sample greedy_{vocabulary}", partial(rows.greedy, vocabulary=vocabulary)
         yield f"sample seeded_{vocabulary}", partial(rows.seeded, vocabulary=vocabulary)
     yield "sample distribution", rows.distribution
+
+
+def engine() -> Iterator[tuple[str, Trial]]:
+    yield "engine decode", engine_calls.decode
+    yield "engine prefill", engine_calls.prefill
+    yield "engine pages", engine_calls.pages
 
 
 def refusals() -> Iterator[tuple[str, Trial]]:

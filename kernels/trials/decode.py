@@ -64,7 +64,7 @@ def gqa(name: str, device: str, shape: Shape, cache: torch.dtype, combine: str) 
     paged = source.paged(shape.page, shape.lengths)
     query = source.normal(len(shape.lengths), shape.heads, shape.dim, dtype=torch.bfloat16)
     rows = (shape.kv_heads, shape.dim)
-    keys, values = (source.cache(paged, *rows, dtype=cache) for _ in range(2))
+    keys, values = (source.cache_apart(paged, *rows, dtype=cache) for _ in range(2))
     scales = None
     if cache == E4M3:
         scales = (source.scales(paged, shape.kv_heads), source.scales(paged, shape.kv_heads))

@@ -51,6 +51,14 @@ class Source:
         table = order.to(torch.int32).view(len(lengths), width).contiguous().to(self.device)
         return Paged(page, lengths, table, self.integers(*lengths))
 
+    def cache_apart(self, paged: Paged, *row: int, dtype: torch.dtype) -> torch.Tensor:
+        """As `cache`, but between any two pages lies one of NaN, as other layers' would."""
+        near = self.cache(paged, *row, dtype=dtype)
+        apart = torch.full((paged.pages, 2, *near.shape[1:]), torch.nan, device=self.device)
+        apart = apart.to(dtype)
+        apart[:, 1] = near
+        return apart[:, 1]
+
     def cache(self, paged: Paged, *row: int, dtype: torch.dtype) -> torch.Tensor:
         """[pages, page, *row], random where a request has a token and NaN everywhere else."""
         flat = torch.full((paged.pages * paged.page, *row), torch.nan, device=self.device)

@@ -41,7 +41,8 @@ def prefill(name: str, device: str, shape: Shape, cache: torch.dtype) -> Outcome
     chunks = [chunk for _, chunk in shape.requests]
     paged = source.paged(shape.page, lengths)
     query = source.normal(sum(chunks), shape.heads, shape.dim, dtype=torch.bfloat16)
-    keys, values = (source.cache(paged, shape.kv_heads, shape.dim, dtype=cache) for _ in range(2))
+    rows = (shape.kv_heads, shape.dim)
+    keys, values = (source.cache_apart(paged, *rows, dtype=cache) for _ in range(2))
     scales = None
     if cache == E4M3:
         scales = (source.scales(paged, shape.kv_heads), source.scales(paged, shape.kv_heads))
