@@ -188,7 +188,9 @@ class EmbeddedStack:
             changed = {**original.environment, **environment}
             process.restart(timeout_s, replace(original, environment=changed))
         except NodeFailed as failure:
-            return RefusedProof(process.name, process.last_exit_code(), str(failure))
+            if not failure.own_doing:
+                raise
+            return RefusedProof(process.name, failure.exit_code, str(failure))
         started = process.process
         return ToldProof(process.name, lambda: process.process == started, environment)
 

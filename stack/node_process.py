@@ -34,7 +34,15 @@ def _not_yet(ready: bool) -> bool:  # noqa: FBT001 - tenacity calls it with the 
 
 
 class NodeFailed(Exception):
-    """A node did not start, did not become ready or would not die; says which, and its log."""
+    """A node did not start, did not become ready or would not die; says which, and its log.
+
+    `own_doing`: its program ended or stayed silent, and nothing around it is to blame.
+    """
+
+    def __init__(self, why: str, exit_code: int | None = None, *, own_doing: bool = False) -> None:
+        super().__init__(why)
+        self.exit_code = exit_code
+        self.own_doing = own_doing
 
 
 class Program(Protocol):
@@ -84,11 +92,6 @@ class NodeProcess:
         """Why it is not started again any more, or None."""
         return self._failure
 
-    def last_exit_code(self) -> int | None:
-        """How the process that ran last has ended; None while it runs or nobody knows."""
-        last = self._process
-        return self.program.exit_code(last) if last is not None and not last.alive else None
-
     def tree(self) -> list[ProcessId]:
         """The process and its descendants, parents first; empty while it is down."""
         process = self.process
@@ -119,7 +122,8 @@ class NodeProcess:
         except RetryError:
             raise NodeFailed(
                 f"{self.name} did not become ready in {timeout_s:g} s; its last lines:\n"
-                f"{last_lines(self.log)}"
+                f"{last_lines(self.log)}",
+                own_doing=True,
             ) from None
         with self._lock:
             self._held = False
@@ -184,7 +188,9 @@ class NodeProcess:
         code = self.program.exit_code(process)
         return NodeFailed(
             f"{self.name} exited with code {code} at its start; its last lines:\n"
-            f"{last_lines(self.log)}"
+            f"{last_lines(self.log)}",
+            code,
+            own_doing=True,
         )
 
     def _end(self, first: signal.Signals, grace_s: float) -> list[ProcessId]:

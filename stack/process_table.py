@@ -57,11 +57,13 @@ class _Stat:
     state: str
     parent: int
     group: int
+    threads: int
     start_ticks: int
 
     @property
     def runs(self) -> bool:
-        return self.state not in "ZX"
+        """A leader that has ended is a zombie while its threads still hold their sockets."""
+        return self.state not in "ZX" or self.threads > 1
 
 
 def _stat(pid: int) -> _Stat | None:
@@ -71,7 +73,7 @@ def _stat(pid: int) -> _Stat | None:
         return None
     # The command may contain spaces and parentheses; the fields begin after its last one.
     fields = text.rpartition(")")[2].split()
-    return _Stat(fields[0], int(fields[1]), int(fields[2]), int(fields[19]))
+    return _Stat(fields[0], *(int(fields[index]) for index in (1, 2, 17, 19)))
 
 
 def identify(pid: int) -> ProcessId | None:
@@ -163,7 +165,7 @@ def wait_exit(process: ProcessId, timeout_s: float) -> bool:
     except ProcessLookupError:
         return True
     try:
-        if not process.alive:
+        if identify(process.pid) != process:
             return True
         watch = select.poll()
         watch.register(descriptor, select.POLLIN)

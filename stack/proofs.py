@@ -63,7 +63,7 @@ class KnobProof:
 
 @dataclass(frozen=True, slots=True)
 class RefusedProof:
-    """The worker did not start with these knobs: its exit code and last words say so."""
+    """The node did not start with this: its exit code (None: it hung) and last words say so."""
 
     node: str
     exit_code: int | None
