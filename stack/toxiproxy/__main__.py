@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import resource
 import signal
 import sys
 from random import Random, SystemRandom
@@ -40,8 +41,15 @@ async def serve(host: str, port: int, seed: int) -> None:
         await runner.cleanup()
 
 
+def _allow_many_descriptors() -> None:
+    """Each connection takes two; a shell's default of 1,024 is soon used up."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
 def main() -> int:
     arguments = _arguments()
+    _allow_many_descriptors()
     seed = SystemRandom().randrange(1 << 32) if arguments.seed is None else arguments.seed
     try:
         asyncio.run(serve(arguments.host, arguments.port, seed))
