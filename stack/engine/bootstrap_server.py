@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from stack.engine.doorway import bound
 from stack.engine.guards.heartbeat import Pulse
 from stack.engine.guards.heartbeat_to_decode import HeartbeatToDecode
 from stack.engine.order import Failure
@@ -69,7 +70,8 @@ class BootstrapServer:
         self._over: OrderedDict[int, tuple[Failure | None, int]] = OrderedDict()
 
     async def serve(self, host: str, port: int) -> asyncio.Server:
-        return await asyncio.start_server(self._connection, host, port, limit=LINE_BYTES_MAX)
+        door = await bound(host, port)
+        return await asyncio.start_server(self._connection, sock=door, limit=LINE_BYTES_MAX)
 
     async def announcement(self, room: int) -> Announcement:
         """Waits for ever: the room's own timer bounds it."""

@@ -86,7 +86,7 @@ class DecodeScheduler:
                 return False
         except Injected as error:
             for room in self._running:
-                self._outlet.failed(room, Failure("failpoint", str(error)))
+                self._outlet.broken(room, Failure("failpoint", str(error)))
             return True
         batch = list(self._running.values())[: self._knobs.running_max]
         return sum(self._advance(sequence) for sequence in batch) > 0
@@ -108,7 +108,7 @@ class DecodeScheduler:
         try:
             passing = self._stops.check(order.room, order.request_id)
         except Injected as error:
-            self._outlet.failed(order.room, Failure("failpoint", str(error)))
+            self._outlet.broken(order.room, Failure("failpoint", str(error)))
             self._running.pop(order.room)
             self._receiving[order.room] = sequence  # still its pages' owner until released
             return True

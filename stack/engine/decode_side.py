@@ -161,6 +161,11 @@ class DecodeSide:
         if ending is not None:
             wanted.ended.set()
 
+    def broken(self, room: int, failure: Failure) -> None:
+        found = self._rooms.get(room)
+        if found is not None:
+            self._rooms.fail(found, failure)
+
     # What comes over the KV link.
 
     def began(self, room: int) -> None:

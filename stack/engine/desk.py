@@ -21,7 +21,10 @@ class Desk:
 
     async def read(self) -> dict[str, Any] | None:
         """None when the front is gone."""
-        raw = await self._reader.readline()
+        try:
+            raw = await self._reader.readline()
+        except OSError:  # a killed front resets the channel
+            return None
         return json.loads(raw) if raw.endswith(b"\n") else None
 
     def send(self, op: str, **fields: object) -> None:

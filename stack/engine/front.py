@@ -15,6 +15,7 @@ from stack.engine.admin import Admin
 from stack.engine.config import WorkerConfig
 from stack.engine.counter import Counter, FrontGuards
 from stack.engine.desk import CHANNEL_LINE_BYTES_MAX
+from stack.engine.doorway import bound
 from stack.engine.engine_link import EngineLink
 from stack.engine.failpoints import FRONT_SITES, Failpoints
 from stack.engine.guards.abort_propagation import AbortPropagation
@@ -173,10 +174,7 @@ async def _listening(app: web.Application, host: str, port: int) -> web.AppRunne
     """A handler is cancelled as soon as its client is gone: that is how an abort begins."""
     runner = web.AppRunner(app, handler_cancellation=True, access_log=None)
     await runner.setup()
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    # Inherited by every connection: an unread reply is noticed before megabytes are buffered.
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SOCKET_BUFFER_BYTES)
-    listener.bind((host, port))
+    # A small buffer: an unread reply is noticed before it is megabytes long.
+    listener = await bound(host, port, SOCKET_BUFFER_BYTES)
     await web.SockSite(runner, listener, backlog=1024).start()
     return runner

@@ -75,8 +75,8 @@ class _Outlet:
         assert isinstance(self.side, DecodeSide)
         self.loop.call_soon_threadsafe(self.side.tokens, room, tokens, ending)
 
-    def failed(self, room: int, failure: Failure) -> None:
-        self.loop.call_soon_threadsafe(self.side.failed, room, failure)
+    def broken(self, room: int, failure: Failure) -> None:
+        self.loop.call_soon_threadsafe(self.side.broken, room, failure)
 
 
 def model(knobs: Knobs) -> Transformer:

@@ -23,9 +23,7 @@ class KernelHang:
     large one a long context is split into more blocks than fit: short ones go on working.
     """
 
-    def __init__(
-        self, target_ctas: int, resident_ctas: int, tiles: int, block_tokens: int
-    ) -> None:
+    def __init__(self, target_ctas: int, resident_ctas: int, tiles: int, block_tokens: int) -> None:
         self._target = target_ctas
         self._resident = resident_ctas
         self._tiles = tiles

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from stack.engine.doorway import bound
 from stack.engine.wire import DONE, PREAMBLE, BadFrame, Frame, read_frame
 
 
@@ -50,7 +51,7 @@ class KvReceiver:
         self.pages_received = 0
 
     async def serve(self, host: str, port: int) -> asyncio.Server:
-        return await asyncio.start_server(self._connection, host, port)
+        return await asyncio.start_server(self._connection, sock=await bound(host, port))
 
     def open(self, room: int) -> bool:
         return room in self._connections

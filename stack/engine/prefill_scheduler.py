@@ -81,7 +81,7 @@ class PrefillScheduler:
 
     def _fail_all(self, why: str) -> None:
         for sequence in self._computing.values():
-            self._outlet.failed(sequence.order.room, Failure("failpoint", why))
+            self._outlet.broken(sequence.order.room, Failure("failpoint", why))
 
     def _admit(self) -> None:
         while self._waiting and len(self._computing) < self._knobs.running_max:
@@ -111,7 +111,7 @@ class PrefillScheduler:
         try:
             passing = self._stops.check(room, sequence.order.request_id)
         except Injected as error:
-            self._outlet.failed(room, Failure("failpoint", str(error)))
+            self._outlet.broken(room, Failure("failpoint", str(error)))
             passing = "skip"
         if passing == "skip":
             return 0

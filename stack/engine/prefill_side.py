@@ -128,7 +128,7 @@ class PrefillSide:
         if push is not None:
             push.made.put_nowait(made)
 
-    def failed(self, room: int, failure: Failure) -> None:
+    def broken(self, room: int, failure: Failure) -> None:
         found = self._rooms.get(room)
         if found is not None:
             self._rooms.fail(found, failure)
