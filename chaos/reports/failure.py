@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from textwrap import shorten, wrap
 
 from chaos.event import Event
 from chaos.history import History
@@ -15,6 +16,8 @@ from chaos.specification import StrikeSpec
 from chaos.verdict import BROKEN, Outcome, Verdict
 
 EVIDENCE_LINES_MAX = 30
+LINE_MAX = 110
+HEADLINE_MAX = 200  # the whole reason stands below
 ORDER = list(Outcome)  # from best to worst; the last two accuse nobody
 
 
@@ -32,7 +35,7 @@ def failure_text(history: History, refused: Sequence[Verdict], file: Path, repro
 def headline(verdict: Verdict, history: History) -> str:
     """`SILENT, not allowed: ...`: one line, begun by the word that categories sort by."""
     stand = "broken, proves nothing" if verdict.outcome in BROKEN else "not allowed"
-    reason = " ".join(verdict.reason.split())
+    reason = shorten(verdict.reason, HEADLINE_MAX, placeholder=" ...")
     return f"{verdict.outcome.value}, {stand}: {reason} [{history.specification.name}]"
 
 
@@ -56,14 +59,20 @@ def _block(history: History, verdict: Verdict) -> list[str]:
     lines = [
         f"strike    {_strike(verdict, strike)}",
         f"verdict   {verdict}",
-        f"why       {verdict.reason}",
-        f"requests  {', '.join(verdict.about) or 'none was affected'}",
+        *_wrapped("why", verdict.reason),
+        *_wrapped("requests", ", ".join(verdict.about) or "none was affected"),
         f"stage     {verdict.stage or 'not known'}",
         f"after     {_after(verdict)}",
         f"signal    {_signal(verdict)}",
         f"allowed   {allowed}",
     ]
     return [*lines, *_evidence(history, verdict)]
+
+
+def _wrapped(word: str, said: str) -> list[str]:
+    """A word and what it says, on as many lines as that needs."""
+    lines = wrap(said, LINE_MAX) or [""]
+    return [f"{'' if index else word:<9} {line}" for index, line in enumerate(lines)]
 
 
 def _strike(verdict: Verdict, strike: StrikeSpec | None) -> str:

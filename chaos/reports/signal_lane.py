@@ -30,10 +30,14 @@ class Signal:
 
 
 def signals(history: History, verdicts: Sequence[Verdict]) -> list[Signal]:
-    """The watched readings: those that proved an alert first, then those that moved."""
+    """The watched readings: those that proved an alert first, then those that moved.
+
+    An alert that watches for silence names whole nodes; its readings are shown when it fired.
+    """
     told = _told(history, verdicts)
     by_name: dict[str, list[Event]] = defaultdict(list)
-    globs = {alert.reading for alert in history.specification.alerts}
+    alerts = history.specification.alerts
+    globs = {alert.reading for alert in alerts if alert.op != "unreadable"} | set(told)
     for event in history:
         if event.kind in (Kind.READING, Kind.UNREADABLE) and _watched(event.about, globs):
             by_name[event.about].append(event)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from html import escape
 
 FONT = "Inter, 'Helvetica Neue', Helvetica, Arial, 'DejaVu Sans', sans-serif"
-# The widest of the fonts above needs about this much of its size for an average character.
+# The widest of the fonts above needs about this much of its size for a character.
 CHARACTER_EM = 0.6
+CAPITAL_EM = 0.8
 
 
 def number(value: float) -> str:
@@ -15,7 +16,8 @@ def number(value: float) -> str:
 
 def width_px(text: str, size_px: float) -> float:
     """An upper estimate: nothing may overlap where the viewer's font is a wide one."""
-    return len(text) * size_px * CHARACTER_EM
+    capitals = sum(one.isupper() for one in text)
+    return size_px * (capitals * CAPITAL_EM + (len(text) - capitals) * CHARACTER_EM)
 
 
 def shortened(text: str, room_px: float, size_px: float) -> str:

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 from chaos.event import Event, Kind
 from chaos.history import History
 from chaos.reports.palette import ENDINGS, GUARD, HUNG
-from chaos.reports.svg import CHARACTER_EM
+from chaos.reports.svg import width_px
 from chaos.reports.timeline import REQUESTS_MAX, WIDTH_PX, timeline_svg
 from chaos.stage import Stage
 from chaos.verdict import Outcome
@@ -34,7 +34,7 @@ def boxes(picture: ET.Element) -> list[tuple[str, Box]]:
     found: list[tuple[str, Box]] = []
     for element in picture.iter(f"{SVG}text"):
         size, text = float(element.get("font-size", 0)), element.text or ""
-        width = len(text) * size * CHARACTER_EM
+        width = width_px(text, size)
         x, y = float(element.get("x", 0)), float(element.get("y", 0))
         x -= {"end": width, "middle": width / 2}.get(element.get("text-anchor", ""), 0.0)
         found.append((text, (x, y - size * 0.8, x + width, y + size * 0.2)))
@@ -56,7 +56,7 @@ def test_requests_faults_guards_signals_and_phases_are_all_named() -> None:
     for wanted in ("prefill_inflight_watchdog", "step_watchdog", "guards on nodes", "transfer"):
         assert wanted in shown
     assert any("num_prefill_inflight" in one for one in shown)
-    assert "SILENT in 6.00 s" in shown
+    assert "SILENT in 6.00 s, not allowed" in shown
 
 
 def test_each_ending_has_its_colour_and_a_hang_is_dashed_to_the_edge() -> None:
