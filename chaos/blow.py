@@ -48,7 +48,8 @@ class Blow:
             return node in self.spec.nodes
         told = self.struck.detail.get("node") if self.struck else None
         text = told if isinstance(told, str) else self.strike
-        return re.search(rf"(?<![\w-]){re.escape(node)}(?![\w-])", text) is not None
+        # "prefill-0->decode-0/kv" names both nodes, and "decode-01" is another one.
+        return re.search(rf"(?<!\w)(?<!\w-){re.escape(node)}(?!\w)(?!-\w)", text) is not None
 
 
 def blows(history: History) -> tuple[Blow, ...]:

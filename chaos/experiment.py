@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from chaos.contracts import Fault, Workload
+from chaos.contracts import Fault, Slowing, Workload
 from chaos.specification import Alert, Budgets, Specification, StrikeSpec
 from chaos.stage import Stage
 from chaos.verdict import TOLERATED, Allowed
@@ -112,7 +112,7 @@ class Experiment:
                     strike.fault.kind,
                     str(strike.on),
                     strike.for_s,
-                    alive=getattr(strike.fault, "alive", False) is True,
+                    alive=isinstance(strike.fault, Slowing) and strike.fault.alive,
                 )
                 for index, strike in enumerate(self.strikes)
             ),

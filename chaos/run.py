@@ -21,8 +21,9 @@ from chaos.sampler import EVERY_S, read_all, sampling
 from chaos.seed import source
 from chaos.specification import Specification
 from chaos.striker import Striker
+from chaos.vigil import Vigil
 
-WAIT_SLICE_S = 0.5  # the load generator is asked again this often
+WAIT_SLICE_S = 0.1  # the load generator is asked again this often
 SLACK_S = 0.5  # threads of ours are given this much more than the sum of their own bounds
 
 
@@ -92,6 +93,9 @@ class _Run:
         self._budgets = experiment.budgets
         self._closed = Event()
         self._settled = Event()
+        self._watched = Event()  # every request settled, or waiting longer shows nothing new
+        self._vigil = Vigil(experiment.budgets)
+        self._loaded_ns = 0
         self._strikers = tuple(
             Striker(strike, strike_id(index, strike.fault), recorder, experiment.budgets)
             for index, strike in enumerate(experiment.strikes)
@@ -100,8 +104,9 @@ class _Run:
     def play(self, control: History | None) -> None:
         with ExitStack() as watching:
             watching.callback(self._closed.set)
-            watching.callback(self._end_strikes)
+            watching.callback(self._undo)
             watching.enter_context(self._observed())
+            watching.enter_context(self._recorder.subscribed(self._vigil.hear))
             self._phase("steady")
             steady = read_all(self._stack.resources, self._recorder, self._budgets.recover_s)
             with sampling(self._stack.signals, self._recorder, EVERY_S):
@@ -142,20 +147,29 @@ class _Run:
             start = self._stack.clients.start
             self._bounded("start load", lambda: start(self._requests, self._recorder.accept))
             self._loaded_ns = self._recorder.now_ns()
-            Thread(target=self._await_settled, name="await load", daemon=True).start()
             for index, striker in enumerate(self._strikers):
                 striker.start(self._stack, source(self._seed, f"strike/{index}"))
+            Thread(target=self._watch_load, name="watch load", daemon=True).start()
             self._await("spent", [(one.spent, one.bound_s) for one in self._strikers])
 
-    def _await_settled(self) -> None:
-        """Ask the load generator until every request settled; then no strike can show more."""
+    def _watch_load(self) -> None:
+        """Until every request settled, or none of those that wait can surprise us any more."""
         try:
-            while not self._closed.is_set() and not self._stack.clients.wait(WAIT_SLICE_S):
-                pass
+            while not (self._closed.is_set() or self._is_hopeless()):
+                if self._stack.clients.wait(WAIT_SLICE_S):
+                    self._settled.set()
+                    break
         except Exception as error:  # noqa: BLE001 - a thread has nobody to raise to
-            self._recorder.tool_error("run", "await load", repr(error))
-        self._settled.set()
+            self._recorder.tool_error("run", "watch load", repr(error))
+        self._watched.set()
         self._end_strikes()
+
+    def _is_hopeless(self) -> bool:
+        """All was sent, all strikes have come, and every request that waits has hung."""
+        now_ns = self._recorder.now_ns()
+        sent_all = now_ns >= self._loaded_ns + ns(span_s(self._requests))
+        came_all = all(one.has_come for one in self._strikers)
+        return sent_all and came_all and self._vigil.is_hopeless(now_ns)
 
     def _end_strikes(self) -> None:
         for striker in self._strikers:
@@ -163,9 +177,13 @@ class _Run:
 
     def _heal(self) -> None:
         self._phase("heal")
+        self._undo()
+
+    def _undo(self) -> None:
+        """Whatever happened, no strike is left behind; those that never started are done."""
         self._end_strikes()
-        heal_s = self._budgets.heal_s
-        self._await("done", [(one.done, heal_s) for one in self._strikers])
+        started = [one for one in self._strikers if one.started]
+        self._await("done", [(one.done, self._budgets.heal_s) for one in started])
 
     def _await(self, what: str, events: Sequence[tuple[Event, float]]) -> None:
         """Wait for the strikers' own bounded threads, together, and a little longer."""
@@ -176,11 +194,12 @@ class _Run:
                 self._recorder.tool_error("run", what, "a striker did not keep its own bound")
 
     def _converge(self) -> None:
-        """Wait until every request settled, or the bound since the last that was due is over."""
+        """Wait until every request settled or hung, or the bound since the last that was due is
+        over."""
         self._phase("converge")
         due_ns = self._loaded_ns + ns(span_s(self._requests))
         overdue_ns = max(due_ns, self._recorder.now_ns()) + ns(self._budgets.converge_s)
-        self._settled.wait(seconds(overdue_ns - self._recorder.now_ns()))
+        self._watched.wait(seconds(overdue_ns - self._recorder.now_ns()))
 
     def _give_up(self) -> None:
         """A request that still waits is left behind on purpose: its silence is the finding."""

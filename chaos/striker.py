@@ -39,11 +39,17 @@ class Striker:
         self._undone = Event()
         self.spent = Event()  # it no longer hurts: undoing begins
         self.done = Event()  # it is undone, or was given up
+        self.started = False
 
     @property
     def bound_s(self) -> float:
         """From the start to `done`, at most."""
         return self._wait_s + self.strike.for_s + 2 * self._budgets.heal_s
+
+    @property
+    def has_come(self) -> bool:
+        """It struck, or it never will."""
+        return self._entered.is_set() or self.done.is_set()
 
     @property
     def _wait_s(self) -> float:
@@ -65,6 +71,7 @@ class Striker:
         def hurt() -> None:
             self._hurt(stack, rng)
 
+        self.started = True
         self._thread("watch", lambda: self._watch(hurt))
 
     def end(self) -> None:

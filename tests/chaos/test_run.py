@@ -71,6 +71,24 @@ def test_a_hung_request_is_silent_and_does_not_hang_the_run() -> None:
     assert stack.clients.stopped == 1
 
 
+def test_a_run_ends_soon_after_its_hung_requests_can_show_nothing_new() -> None:
+    patient = replace(BUDGETS, converge_s=60.0)
+    stack = FakeStack(FakeClients(hangs=frozenset({"r0"})))
+    planned = experiment(Strike(FakeFault(), for_s=60.0), budgets=patient)
+    control = run_control(planned, FakeStack())
+    begun_s = time.monotonic()
+    history = run(planned, stack, control)
+    assert time.monotonic() - begun_s < 10
+    assert outcomes(history) == [Outcome.SILENT]
+
+
+def test_a_run_waits_for_a_strike_that_is_still_to_come() -> None:
+    stack = FakeStack(FakeClients(hangs=frozenset({"r0"})))
+    planned = experiment(Strike(FakeFault(), At(1.5), 0.1))
+    history = run(planned, stack, run_control(planned, FakeStack()))
+    assert len(history.of(Kind.STRUCK)) == 1
+
+
 def test_an_alert_that_fires_in_time_surfaces_the_hung_request() -> None:
     stack = FakeStack(
         FakeClients(hangs=frozenset({"r0"})), signals=[FakeProbe("prefill-0/inflight", 1.0)]
