@@ -76,6 +76,11 @@ class TrialChild:
                  traceback: TracebackType | None) -> None:  # fmt: skip
         self._kill()
 
+    @property
+    def ended_with(self) -> int | None:
+        """The child's exit status; None while it runs, or before it was started."""
+        return self._process.poll() if self._process is not None else None
+
     def run(self, name: str, within_s: float = TRIAL_S_MAX) -> Report:
         """Run one trial; TrialSilent if no answer came in time. The child is of no use then."""
         pipe = self._pipes()[0]
