@@ -61,7 +61,7 @@ def test_our_texts_keep_this_rule(rule: TextRule) -> None:
         (rules.undocumented_modules, "page.py", "x = 1\n", "first line"),
         (rules.bare_suppressions, "page.py", DOC + "x = 1  # noq" + "a: E501\n", "reason"),
         (rules.bare_suppressions, "page.py", DOC + "x = 1  # type: igno" + "re[arg]\n", "reason"),
-        (rules.fixed_temporary_files, "page.py", DOC + f"x = '{TEMPORARY}'\n", "hard-coded"),
+        (rules.fixed_temporary_files, "page.py", DOC + f"x = '{TEMPORARY}'\n", "fixed"),
     ],
 )
 def test_a_file_that_breaks_the_rule_is_complained_about(
@@ -81,6 +81,7 @@ def test_a_file_that_breaks_the_rule_is_complained_about(
         (rules.inheritance, DOC + "class Page(Protocol): ...\nclass Box(Generic[T]): ...\n"),
         (rules.bare_suppressions, DOC + "x = 1  # noq" + "a: E501 - a table reads better\n"),
         (rules.fixed_temporary_files, DOC + "x = 'tmp/history.jsonl'\n"),
+        (rules.fixed_temporary_files, DOC + f"x = '{TEMPORARY}'  # noq" + "a: S108 - made here\n"),
         (rules.vague_names, DOC + "class Database: ...\n"),
     ],
 )
