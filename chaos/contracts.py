@@ -286,14 +286,6 @@ class Fault(Protocol):
         ...
 
 
-@runtime_checkable
-class Slowing(Protocol):
-    """A fault that only slows: what it touches still makes progress, and nobody may condemn it."""
-
-    @property
-    def alive(self) -> bool: ...
-
-
 class Oracle(Protocol):
     """Judges a finished history. Pure: no clock, no stack, no files."""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Protocol, runtime_checkable
 
-from chaos.contracts import Fault, Slowing, Workload
+from chaos.contracts import Fault, Workload
 from chaos.specification import Alert, Budgets, Specification, StrikeSpec
 from chaos.stage import Stage
 from chaos.verdict import TOLERATED, Allowed
@@ -43,6 +44,14 @@ class Entering:
 
 
 Trigger = At | Entering
+
+
+@runtime_checkable
+class Slowing(Protocol):
+    """A fault that only slows: what it touches still makes progress, and nobody may condemn it."""
+
+    @property
+    def alive(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from chaos import judge as judging
 from chaos.history import History
 from chaos.judge import ORACLES, findings, judge
 from chaos.specification import Alert
-from chaos.verdict import Answer, Outcome, Verdict
+from chaos.verdict import Answer, Finding, Outcome, Verdict
 from tests.chaos.table import CONTROL, RECOVERED, STRUCK, history, played, strike
 
 SENT = "1.0 client sent r1\n 1.05 decode-0 stage r1 stage=admit attempt=7\n"
@@ -281,10 +281,10 @@ def test_every_oracle_has_its_say_and_one_that_fails_is_unknown() -> None:
     class Broken:
         name = "broken"
 
-        def judge(self, history: History) -> object:
+        def judge(self, history: History) -> Finding:
             raise KeyError("bug")
 
-    told_by = findings(told(SENT + GUARD + REFUSED), (*ORACLES, Broken()))  # type: ignore[arg-type]
+    told_by = findings(told(SENT + GUARD + REFUSED), (*ORACLES, Broken()))
     assert len({one.oracle for one in told_by}) == len(ORACLES) + 1
     assert told_by[-1].answer is Answer.UNKNOWN
 
