@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from random import Random
@@ -16,7 +16,7 @@ from chaos.event import Json
 from chaos.stage import FaultKind, Stage
 from chaos.workloads.prompt import prompt
 from faults.httpx_pool import Eaten, HttpxPool
-from faults.raw_stream import Ask, HalfClosed, Leaked, RawStream
+from faults.raw_stream import Ask, HalfClosed, Leaked, RawStream, mute_listener
 
 COMPLETIONS: Final = "/v1/completions"
 PROMPT_BYTES: Final = 96
@@ -167,11 +167,14 @@ class HalfClose:
     """Send `node` a whole request, past every link, and then a FIN: "I shall send no more".
 
     HTTP allows that and expects a reply; most servers take it for a disconnect. Toxiproxy
-    closes both directions, so it cannot be done through a link.
+    closes both directions, so it cannot be done through a link. The FIN follows when the reply
+    begins, at the latest after `under_way_s`: a server that reads both at once would drop the
+    request unseen. A worker is given a room in which nobody will meet it.
     """
 
     node: str
     tokens: int = 400
+    under_way_s: float = 0.2
     within_s: float = 5.0
     stage: Stage = field(default=Stage.CLIENT, init=False)
     kind: FaultKind = field(default=FaultKind.CANCELLED, init=False)
@@ -185,18 +188,21 @@ class HalfClose:
     def inject(self, stack: Stack, rng: Random) -> Generator[Proof]:
         node = _node(stack, self.node)
         body = _streamed(rng, self.tokens, stack.model)
-        if node.role != "router":  # a worker is only asked with a room to meet in
-            room: Mapping[str, Json] = {
-                "bootstrap_host": "127.0.0.1",
-                "bootstrap_port": None,
-                "bootstrap_room": rng.getrandbits(62),
-            }
-            body = {**body, **room}
-        ask = Ask(node.url, COMPLETIONS, body, "half-close")
+        with mute_listener() as mute:
+            if node.role != "router":  # a worker is only asked with a room in which to meet
+                body |= {
+                    "bootstrap_host": "127.0.0.1",
+                    "bootstrap_port": mute.getsockname()[1],
+                    "bootstrap_room": rng.getrandbits(62),
+                }
+            yield from self._half_close(Ask(node.url, COMPLETIONS, body, "half-close"))
+
+    def _half_close(self, ask: Ask) -> Generator[Proof]:
         with closing(RawStream(ask, self.within_s)) as stream:
-            stream.half_close()
+            stream.read_to(1, self.under_way_s)
+            sent = stream.half_close()
             _soon(stream.half_closed, self.within_s)
-            yield HalfClosed(stream)
+            yield HalfClosed(stream, sent)
 
 
 @dataclass(frozen=True, slots=True)

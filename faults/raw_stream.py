@@ -62,6 +62,11 @@ class Ask:
         return head.encode() + content
 
 
+def mute_listener() -> socket.socket:
+    """Takes connections and never says a word: a prefill that a decode worker waits for."""
+    return socket.create_server(("127.0.0.1", 0))
+
+
 class RawStream:
     """Sent when constructed. OSError: it could not connect or send within `within_s`."""
 
@@ -112,9 +117,15 @@ class RawStream:
     def state(self) -> TcpState:
         return TcpState(self._socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0])
 
-    def half_close(self) -> None:
-        """Send our FIN; the other direction stays open."""
-        self._socket.shutdown(socket.SHUT_WR)
+    def half_close(self) -> bool:
+        """Send our FIN; the other direction stays open. False: the peer had closed already."""
+        if self.state() is not TcpState.ESTABLISHED:
+            return False
+        try:
+            self._socket.shutdown(socket.SHUT_WR)
+        except OSError:  # it closed in between
+            return False
+        return True
 
     def half_closed(self) -> bool:
         """Our FIN has arrived, and the peer's kernel has said so."""
@@ -167,11 +178,14 @@ class Leaked:
 @dataclass(frozen=True, slots=True)
 class HalfClosed:
     stream: RawStream
+    sent: bool  # our FIN, while the connection was open
 
     def read(self) -> Evidence:
-        state = self.stream.state()
+        """It bites when the peer's kernel has acknowledged our FIN."""
         detail: dict[str, Json] = {
-            "socket": state.name,
+            "fin_sent": self.sent,
+            "socket": self.stream.state().name,
+            "status": self.stream.status,
             "unread_bytes": self.stream.unread_bytes(),
         }
-        return Evidence(self.stream.half_closed(), detail)
+        return Evidence(self.sent and self.stream.half_closed(), detail)

@@ -14,7 +14,9 @@ from stack.load_generator.exchange import Exchange, Target, again
 from stack.load_generator.outbox import Outbox
 from stack.load_generator.turnstile import Turnstile
 
-RETRY_PAUSE_S: Final = 0.1  # agents wait a moment before they send a failed round again
+# Agents wait longer before each further try, as API clients do (theirs begin at half a second).
+RETRY_PAUSE_S: Final = 0.25
+RETRY_PAUSE_MAX_S: Final = 4.0
 
 Transcript = asyncio.Future["str | None"]  # prompt and reply of a round; None: it failed
 
@@ -84,7 +86,7 @@ class Batch:
     async def _tries(self, request: Request, prompt: str) -> str | None:
         for attempt in range(request.tries_max):
             if attempt:
-                await asyncio.sleep(RETRY_PAUSE_S)
+                await asyncio.sleep(min(RETRY_PAUSE_MAX_S, RETRY_PAUSE_S * 2 ** (attempt - 1)))
             reply = await self._send(again(request, attempt, prompt))
             if reply is not None:
                 return prompt + reply

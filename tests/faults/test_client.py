@@ -202,6 +202,32 @@ def test_a_half_close_reaches_the_node(stack: Stack, server: SseServer, node: st
     assert evidence.bit
 
 
+def test_a_half_close_comes_after_the_reply_began(stack: Stack, server: SseServer) -> None:
+    with HalfClose("router", under_way_s=SOON_S).inject(stack, RNG) as proof:
+        assert proof.read().detail["status"] == 200
+    assert server.next_asked().request_id == "half-close"
+
+
+def test_a_half_close_does_not_wait_for_a_reply(stack: Stack, server: SseServer) -> None:
+    server.replies["half-close"] = silent
+    with HalfClose("router", under_way_s=0.05).inject(stack, RNG) as proof:
+        evidence = proof.read()
+    assert evidence.bit
+    assert evidence.detail["status"] is None
+
+
+def test_a_peer_that_closed_first_was_not_half_closed(stack: Stack, server: SseServer) -> None:
+    async def hang_up(asked: Asked) -> web.StreamResponse:
+        asked.cut()
+        return asked.response
+
+    server.replies["half-close"] = hang_up
+    with HalfClose("router", under_way_s=SOON_S).inject(stack, RNG) as proof:
+        evidence = proof.read()
+    assert not evidence.bit
+    assert evidence.detail["fin_sent"] is False
+
+
 def test_a_worker_is_half_closed_with_a_room_to_meet_in(stack: Stack, server: SseServer) -> None:
     with HalfClose("decode-0").inject(stack, RNG):
         pass
