@@ -176,6 +176,7 @@ def poll_timeout(timeout_ns: Any) -> Handle | None:  # noqa: ANN401 - a handle o
 
 _patch_language: Callable[[object], Any] = stock._patch_lang  # noqa: SLF001 - see _patch_once
 _patched: dict[frozenset[int], Any] = {}
+_language_modules: dict[int, frozenset[int]] = {}  # by a module's globals, which live on
 
 
 class _NothingToUndo:
@@ -184,11 +185,14 @@ class _NothingToUndo:
 
 def _patch_once(function: Any) -> _NothingToUndo:  # noqa: ANN401 - a kernel, of no public type
     """Patch the language modules that this function sees, unless it was done for this launch."""
-    modules = frozenset(
-        id(value)
-        for value in function.__globals__.values()
-        if inspect.ismodule(value) and value in (language, language.core)
-    )
+    modules = _language_modules.get(id(function.__globals__))
+    if modules is None:
+        modules = frozenset(
+            id(value)
+            for value in function.__globals__.values()
+            if inspect.ismodule(value) and value in (language, language.core)
+        )
+        _language_modules[id(function.__globals__)] = modules
     if modules not in _patched:
         _patched[modules] = _patch_language(function)
     return _NothingToUndo()

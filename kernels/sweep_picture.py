@@ -16,9 +16,9 @@ LEGEND = {
     "refused": "refused",
 }
 PANEL_WIDTH, PANEL_HEIGHT = 300, 190
-LEFT, TOP, GAP_X, GAP_Y = 58, 64, 62, 62
+LEFT, TOP, GAP_X, GAP_Y = 58, 72, 62, 62
 ACROSS = 3
-FONT = 'font-family="sans-serif" font-size="11" role="img"'
+FONT = 'font-family="sans-serif" font-size="11" shape-rendering="crispEdges"'
 TICKS = (512, 2048, 8192, 32768, 131072)
 
 
