@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -29,6 +29,7 @@ from stack.worker_program import WorkerProgram
 
 _DISARM_MAX_S: Final = 3.0
 _DISARM_EVERY_S: Final = 0.1
+_BACK_MAX_S: Final = 3.0  # with the rest of an undoing below the five seconds it is granted
 _ATTACHED_LINES: Final = 200
 
 
@@ -134,6 +135,7 @@ class EmbeddedStack:
 
     def thaw(self, node: str, part: str, how: str) -> None:
         self._parts.frost.thaw(node, part, how)
+        self._await_back(self._process(node))
 
     # Linked
 
@@ -153,12 +155,17 @@ class EmbeddedStack:
     @contextmanager
     def arm(self, node: str, failpoint: Failpoint) -> Generator[Proof]:
         admin, process = self._admin(node), self._process(node)
-        before = process.process
+        before = process.tree()  # the front and its engine: a crash takes one of them first
+
+        def same() -> bool:
+            return all(one.alive for one in before)
+
         identity = admin.arm(failpoint)
         try:
-            yield HitProof(admin, identity, failpoint, lambda: process.process == before)
+            yield HitProof(admin, identity, failpoint, same)
         finally:
-            self._disarm(admin, identity, process, before)
+            self._disarm(admin, identity, same)
+            self._await_back(process)
 
     # Tunable
 
@@ -214,10 +221,8 @@ class EmbeddedStack:
             raise ValueError(f"part of {node}: expected 'whole' or a worker's 'engine': {part!r}")
         return alive[1:]  # the front's child, and whatever that one has forked
 
-    def _disarm(
-        self, admin: WorkerAdmin, identity: str, process: NodeProcess, armed_on: ProcessId | None
-    ) -> None:
-        """The failpoint is gone when it says so, or when the process that had it is gone."""
+    def _disarm(self, admin: WorkerAdmin, identity: str, same: Callable[[], bool]) -> None:
+        """The failpoint is gone when it says so, or when a process that had it is gone."""
         for attempt in Retrying(
             stop=stop_after_delay(_DISARM_MAX_S),
             wait=wait_fixed(_DISARM_EVERY_S),
@@ -225,8 +230,18 @@ class EmbeddedStack:
             reraise=True,
         ):
             with attempt:
-                if armed_on is not None and process.process == armed_on:
+                if same():
                     admin.disarm(identity)
+
+    def _await_back(self, process: NodeProcess) -> None:
+        """A node that died of a fault is replaced in place: healing ends when it answers.
+
+        Not when another fault still has it; and one that never answers is for the recovery
+        probe to tell, not an error of the undoing.
+        """
+        if not process.held and not self._parts.frost.has(process.name):
+            with suppress(NodeFailed):
+                process.await_ready(_BACK_MAX_S)
 
     def _effective(self, node: str) -> Mapping[str, str]:
         process = self._process(node)

@@ -64,6 +64,10 @@ class Frost:
             for one in ice.processes
         }
 
+    def has(self, node: str) -> bool:
+        """Whether some part of a node is frozen by us."""
+        return any(key[0] == node for key in self._ice)
+
     def thaw(self, node: str, part: str, how: str) -> None:
         """Let it run again. What is not frozen is left alone."""
         ice = self._ice.pop((node, part, how), None)

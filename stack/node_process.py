@@ -88,6 +88,11 @@ class NodeProcess:
         return process if process is not None and process.alive else None
 
     @property
+    def held(self) -> bool:
+        """Whether a fault holds it down, or it has never answered yet."""
+        return self._held
+
+    @property
     def failure(self) -> NodeFailed | None:
         """Why it is not started again any more, or None."""
         return self._failure

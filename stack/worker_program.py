@@ -18,7 +18,7 @@ from stack.engine.config import WorkerConfig
 from stack.ground import Ground
 from stack.guardian import ROOT, Launch
 from stack.page import fetch
-from stack.process_table import ProcessId
+from stack.process_table import ProcessId, identify
 from stack.worker_admin import AdminSilent, WorkerAdmin
 
 _READY_MAX_S: Final = 1.0
@@ -62,11 +62,15 @@ class WorkerProgram:
         return parent.exit_code(process)
 
     def ready(self, process: ProcessId) -> bool:
-        """The pid is asked for as well: on a port clash another server would answer."""
+        """The pids are asked for as well: on a port clash another server would answer, and a
+        front that has lost its engine is about to follow it.
+        """
         try:
             if fetch(self.url, "/health", _READY_MAX_S).status != HTTPStatus.OK:
                 return False
-            return self.admin.pids().get("front") == process.pid
+            pids = self.admin.pids()
+            engine = identify(pids["engine"])
+            return pids["front"] == process.pid and engine is not None and engine.alive
         except (Unreadable, AdminSilent):
             return False
 

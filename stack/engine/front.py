@@ -69,9 +69,13 @@ class Front:
         code: int = await ends
         for task in (watching, listening):
             task.cancel()
-        if code:
-            await asyncio.sleep(LAST_WORDS_S)
         self._kill_engine()
+        if code:
+            # Whoever comes now must be refused, not answered by a worker that is about to go.
+            for runner in runners:
+                for site in tuple(runner.sites):
+                    await site.stop()
+            await asyncio.sleep(LAST_WORDS_S)
         for runner in runners:
             with suppress(TimeoutError):
                 async with asyncio.timeout(LAST_WORDS_S):
@@ -162,7 +166,8 @@ class Front:
         with suppress(ProcessLookupError):
             os.kill(self._engine_pid, signal.SIGKILL)
         with suppress(ChildProcessError):
-            os.waitpid(self._engine_pid, 0)
+            # Not waited for: one that a cgroup has frozen dies only when it is thawed.
+            os.waitpid(self._engine_pid, os.WNOHANG)
 
 
 def _settle(ends: asyncio.Future[int], code: int) -> None:
