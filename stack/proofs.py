@@ -12,10 +12,11 @@ from stack.worker_admin import AdminSilent, WorkerAdmin
 
 @dataclass(slots=True)
 class HitProof:
-    """The hit count of an armed failpoint.
+    """The hit count of an armed failpoint, and the last one that could be read.
 
-    Keeps what it last read: a crash takes the counter away together with the process, and is
-    itself the effect that was wanted.
+    A crash takes the counter away together with the process, and is itself the effect that was
+    wanted. It is looked for in the process table alone: a call to a worker that is just dying
+    would take a second, and the strike would be written down after its effect.
     """
 
     admin: WorkerAdmin
@@ -30,13 +31,14 @@ class HitProof:
             "site": self.failpoint.site,
             "action": self.failpoint.action,
         }
+        if self.failpoint.action == "crash":
+            crashed = not self.same_process()
+            return Evidence(crashed, {**detail, "crashed": crashed})
         try:
             self.last = self.admin.state(self.identity)
         except AdminSilent as silence:
             detail["unreadable"] = str(silence)
-        crashed = self.failpoint.action == "crash" and not self.same_process()
-        bit = crashed or int(self.last.get("hits") or 0) > 0
-        return Evidence(bit, {**detail, **self.last, "crashed": crashed})
+        return Evidence(int(self.last.get("hits") or 0) > 0, {**detail, **self.last})
 
 
 @dataclass(slots=True)
