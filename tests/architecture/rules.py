@@ -106,14 +106,15 @@ def fixed_temporary_files(source: Source) -> Iterator[str]:
     ruff's S108 says the same of some of them; a reason that was given to it counts here too.
     """
     lines = source.text.splitlines()
+    for number, text in _strings(source):
+        if _TEMP.match(text) and "noqa: S108" not in lines[number - 1]:
+            yield f"{source.name}:{number}: a fixed temporary path, {text!r}"
+
+
+def _strings(source: Source) -> Iterator[tuple[int, str]]:
     for node in ast.walk(source.tree):
-        if (
-            isinstance(node, ast.Constant)
-            and isinstance(node.value, str)
-            and _TEMP.match(node.value)
-        ):
-            if "noqa: S108" not in lines[node.lineno - 1]:
-                yield f"{source.name}:{node.lineno}: a fixed temporary path, {node.value!r}"
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, node.value
 
 
 def _last_word(node: ast.expr) -> str:
