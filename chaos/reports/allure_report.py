@@ -50,7 +50,7 @@ def label(history: History) -> None:
 def attach(
     history: History, verdicts: Sequence[Verdict], file: Path, texts: Mapping[str, str]
 ) -> None:
-    """The picture, the history as it was written to `file`, and each text by its name."""
+    """The picture, the history as it was written to `file`, and each text that says anything, by its name."""
     allure = _allure()
     if allure is None:
         return
@@ -59,7 +59,8 @@ def attach(
     allure.attach(listed, "verdicts", *TEXT)
     allure.attach(redacted_text(file.read_text(encoding="utf-8")), "history", TEXT[0], "jsonl")
     for name, text in texts.items():
-        allure.attach(redacted_text(text), name, *TEXT)
+        if text:
+            allure.attach(redacted_text(text), name, *TEXT)
 
 
 def _allure() -> _Allure | None:

@@ -70,7 +70,9 @@ def test_picture_verdicts_history_and_texts_are_attached_without_secrets(
     history, verdict = hung()
     file = tmp_path / "history.jsonl"
     file.write_text('{"why": "token=hunter2"}\n')
-    allure_report.attach(history, [verdict], file, {"log of decode-0": "Bearer hunter2 ready"})
+    allure_report.attach(
+        history, [verdict], file, {"log of decode-0": "Bearer hunter2 ready", "router.env": ""}
+    )
     assert list(heard.attached) == ["timeline", "verdicts", "history", "log of decode-0"]
     assert heard.attached["timeline"][0].startswith("<svg")
     assert "SILENT in 6.00 s" in heard.attached["verdicts"][0]
