@@ -10,7 +10,7 @@ from torch import Tensor
 from kernels import dispatch
 from stack.engine import alphabet
 
-_GAIN = 12.0  # how wildly the sine of the feed-forward folds: small differences become large
+_GAIN = 24.0  # how wildly the sine of the feed-forward folds: small differences become large
 _END_BIAS = -60.0  # a random model has no reason to stop: it practically never does
 
 
@@ -65,7 +65,7 @@ class Transformer:
         self._embedding = torch.randn(alphabet.SIZE, shape.hidden, generator=random)
         self._layers = [
             Layer(
-                weights(shape.hidden, mixed, 1.4),
+                weights(shape.hidden, mixed),
                 weights(attended, shape.hidden, 3.0),
                 weights(shape.hidden, shape.wide, _GAIN),
                 weights(shape.wide, shape.hidden, 4.0),
