@@ -1,4 +1,4 @@
-"""Takes launches through Triton's front end only: source to inlined, unoptimised IR, in no time.
+"""Takes launches through Triton's front end only: source to inlined IR, in no time.
 
 A process of its own (`python -m kernels.frontend`), because the interpreter and the compiler
 exclude each other. Prints what the static scan finds as one line of JSON.
@@ -13,7 +13,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Generator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from kernels.wait_scan import Wait, waits
@@ -28,7 +28,12 @@ class Scanned:
 
 
 class _Stopped(Exception):
-    """Carries the IR out of the compiler, which would go on to machine code."""
+    """Carries the IR out of the compiler: as the front end made it, and inlined."""
+
+    def __init__(self, raw: str, inlined: str) -> None:
+        super().__init__("stopped on purpose")
+        self.raw = raw
+        self.inlined = inlined
 
 
 def scan_launches(launch: Callable[[], object], capability: int = 120) -> list[Scanned]:
@@ -56,7 +61,7 @@ def _stop_after_inlining(triton: Any, scanned: list[Scanned]) -> Generator[None]
         try:
             run(kernel, *args, **{**options, "warmup": True})
         except _Stopped as stopped:
-            scanned.append(Scanned(kernel.__name__, waits(str(stopped))))
+            scanned.append(Scanned(kernel.__name__, _waits(stopped)))
 
     with triton.knobs.runtime.scope(), triton.knobs.compilation.scope():
         triton.knobs.runtime.add_stages_inspection_hook = _first_stage_only
@@ -68,6 +73,14 @@ def _stop_after_inlining(triton: Any, scanned: list[Scanned]) -> Generator[None]
             kernel_type.run = run
 
 
+def _waits(stopped: _Stopped) -> tuple[Wait, ...]:
+    """Inlined IR tells more, but inlining cleans up, and that removes loops of plain loads."""
+    gone = " that the compiler removes, so that a GPU would not wait"
+    return waits(stopped.inlined) or tuple(
+        replace(wait, by=wait.by + gone) for wait in waits(stopped.raw)
+    )
+
+
 def _first_stage_only(*arguments: Any) -> tuple[str, str]:  # noqa: ANN401 - Triton is untyped
     """Triton asks without arguments for a cache key, and with five for changed stages."""
     if arguments:
@@ -77,11 +90,12 @@ def _first_stage_only(*arguments: Any) -> tuple[str, str]:  # noqa: ANN401 - Tri
 
 
 def _inline_and_stop(module: Any, _metadata: object) -> None:  # noqa: ANN401 - Triton is untyped
+    raw = str(module)
     binding: Any = importlib.import_module("triton._C.libtriton")
     passes = binding.ir.pass_manager(module.context)
     binding.passes.common.add_inliner(passes)
     passes.run(module, "inline")
-    raise _Stopped(str(module))
+    raise _Stopped(raw, str(module))
 
 
 def main(arguments: list[str]) -> int:

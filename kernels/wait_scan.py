@@ -3,12 +3,13 @@
 A wait is a loop that ends by what it reads from memory again and again, or an `atomic_poll`. The
 scan errs on one side: a counted spin, a lock and a loop over a linked list are called waits
 although they may end by themselves; a kernel in which it finds nothing waits for nobody, since
-apart from such a loop every CTA runs to its end. The IR is inlined but not optimised, because
-hoisting a plain load out of its loop would hide the wait (and make it endless).
+apart from such a loop every CTA runs to its end. A loop over plain loads alone is removed by the
+compiler's clean-up, so that the IR is to be scanned before it as well (see frontend.py).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -22,7 +23,7 @@ READS = {
     "tt.load": "a plain load",
     "tt.descriptor_load": "a plain load",
     "tt.descriptor_gather": "a plain load",
-    "tt.call": "a call that was not inlined",
+    "tt.call": "a call that reads memory",
     "tt.elementwise_inline_asm": "inline assembly",
     "tt.extern_elementwise": "a library call",
 }
@@ -42,13 +43,41 @@ class Wait:
 
 def waits(ttir: str) -> tuple[Wait, ...]:
     """Every wait of a kernel's IR, in the order of its text; none: no CTA waits for another."""
+    module = parse(ttir)
+    readers = _reading_functions(module)
     found: list[Wait] = []
-    for operation in parse(ttir).walk():
-        found += _wait(operation)
+    for operation in module.walk():
+        found += _wait(operation, readers)
     return tuple(dict.fromkeys(found))
 
 
-def _wait(operation: Operation) -> Iterator[Wait]:
+def _reading_functions(module: Region) -> set[str]:
+    """Functions that read memory, by themselves or through what they call."""
+    bodies = {
+        _symbol(each): [inner for region in each.regions for inner in region.walk()]
+        for each in module.walk()
+        if each.name == "tt.func"
+    }
+    readers: set[str] = set()
+    for _ in bodies:  # a call chain is at most as long as there are functions
+        for name, body in bodies.items():
+            if any(_is_read(operation, readers) for operation in body):
+                readers.add(name)
+    return readers
+
+
+def _symbol(operation: Operation) -> str:
+    found = re.search(r"@([\w.$-]+|\"[^\"]+\")", operation.text)
+    return found[1] if found else ""
+
+
+def _is_read(operation: Operation, readers: set[str]) -> bool:
+    if operation.name == "tt.call":
+        return _symbol(operation) in readers
+    return operation.name in READS
+
+
+def _wait(operation: Operation, readers: set[str]) -> Iterator[Wait]:
     if operation.name == "tt.atomic_poll":
         timed = " timeout " in operation.text
         by = "atomic_poll with a timeout" if timed else "atomic_poll"
@@ -56,15 +85,15 @@ def _wait(operation: Operation) -> Iterator[Wait]:
     if operation.name == "tt.elementwise_inline_asm" and "bra" in operation.text:
         yield Wait("inline assembly that branches", operation.place)
     if operation.name == "scf.while":
-        yield from _ends_by_memory(operation)
+        yield from _ends_by_memory(operation, readers)
 
 
-def _ends_by_memory(loop: Operation) -> Iterator[Wait]:
+def _ends_by_memory(loop: Operation, readers: set[str]) -> Iterator[Wait]:
     before = loop.regions[0].terminator
     if before is None or not before.operands:
         return
     sources = _sources(loop)
-    reads = {result: read for read in _reads(loop) for result in read.results}
+    reads = {result: read for read in _reads(loop, readers) for result in read.results}
     pending, seen = [before.operands[0]], set[str]()
     while pending:
         value = pending.pop()
@@ -81,9 +110,9 @@ def _kind(read: Operation) -> str:
     return "a volatile load" if "isVolatile = true" in read.text else READS[read.name]
 
 
-def _reads(loop: Operation) -> Iterator[Operation]:
+def _reads(loop: Operation, readers: set[str]) -> Iterator[Operation]:
     for region in loop.regions:
-        yield from (operation for operation in region.walk() if operation.name in READS)
+        yield from (operation for operation in region.walk() if _is_read(operation, readers))
 
 
 def _sources(loop: Operation) -> dict[str, list[str]]:

@@ -1,0 +1,54 @@
+"""What the static scan says of tiny and of shipped kernels; see experiments.py.
+
+Runs without the interpreter: the parent's TRITON_INTERPRET is taken back before Triton is imported.
+"""
+# pyright: reportMissingTypeStubs=false
+#   (because Triton has none)
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any, cast
+
+os.environ.pop("TRITON_INTERPRET", None)
+
+import torch
+import waiting_kernels
+
+from kernels.configurations import shipped
+from kernels.frontend import scan_launches
+
+KERNELS = cast("dict[str, Any]", vars(waiting_kernels))
+POINTERS = {"counter", "out", "held", "flag", "flags", "beat", "following"}
+
+
+def tiny() -> dict[str, list[str]]:
+    """By kernel, its waits in words."""
+    found: dict[str, list[str]] = {}
+    for name, kernel in KERNELS.items():
+        if not hasattr(kernel, "arg_names"):
+            continue
+        values = [
+            torch.empty(16, dtype=torch.int32, device="meta") if argument in POINTERS else 5
+            for argument in kernel.arg_names
+        ]
+        (scanned,) = scan_launches(lambda kernel=kernel, values=values: kernel[1,](*values))
+        found[name] = [str(wait) for wait in scanned.waits]
+    return found
+
+
+def decode() -> dict[str, list[str]]:
+    """By bf16 decode configuration, the kernels of its launch that wait."""
+    return {
+        configuration.name: [
+            each.kernel for each in scan_launches(configuration.launch) if each.waits
+        ]
+        for configuration in shipped()
+        if "decode" in configuration.name and "bf16" in configuration.name
+    }
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps({"tiny": tiny()}) + "\n" + json.dumps({"decode": decode()}) + "\n")
