@@ -68,6 +68,7 @@ class SwitchProcess:
             stdin=subprocess.DEVNULL,
             stdout=self._log,
             stderr=subprocess.STDOUT,
+            process_group=0,  # the terminal's Ctrl-C is not for it: healing needs it to the end
         )
 
     @property

@@ -50,7 +50,7 @@ def label(history: History) -> None:
 def attach(
     history: History, verdicts: Sequence[Verdict], file: Path, texts: Mapping[str, str]
 ) -> None:
-    """The picture, the history as it was written to `file`, and each text that says anything, by its name."""
+    """The picture, the history as it was written to `file`, and each text that is not empty."""
     allure = _allure()
     if allure is None:
         return

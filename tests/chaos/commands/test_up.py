@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Timer
@@ -26,7 +27,9 @@ DOWN_S = 20
 def running(*words: str) -> Generator[subprocess.Popen[str], None, None]:
     """The command, killed after READY_S so that reading its output is bounded."""
     command = [sys.executable, "-m", "chaos", "up", *words]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, text=True, process_group=0
+    ) as process:
         killer = Timer(READY_S, process.kill)
         killer.start()
         try:
@@ -54,14 +57,26 @@ def answers(url: str) -> bool:
         return False
 
 
-def test_it_answers_where_it_says_and_ends_with_the_signal() -> None:
+def to_it_alone(process: subprocess.Popen[str]) -> None:
+    process.send_signal(signal.SIGTERM)
+
+
+def to_its_group(process: subprocess.Popen[str]) -> None:
+    """What a terminal does on Ctrl-C: everything in the foreground hears it."""
+    os.killpg(process.pid, signal.SIGINT)
+
+
+@pytest.mark.parametrize("end", [to_it_alone, to_its_group])
+def test_it_answers_where_it_says_and_ends_with_the_signal(
+    end: Callable[[subprocess.Popen[str]], None],
+) -> None:
     with running("--topology", "1p1d", "--guards-off", "bootstrap_timeout") as process:
         told = told_until(process, "up;")
         urls = re.findall(r"http://\S+", told)
         assert len(urls) == 4
         assert "bootstrap_timeout: OFF" in told
         assert all(answers(url) for url in urls)
-        process.send_signal(signal.SIGTERM)
+        end(process)
         assert process.wait(DOWN_S) == 0
         assert "down" in told_until(process, "down")
         assert not any(answers(url) for url in urls)
