@@ -1,0 +1,180 @@
+"""Breaks code on purpose in a temporary copy, and asks whether a test notices.
+
+Usage: python ci/mutate.py kernels [NAME ...]. Exit 0 only if the tests are green on the unbroken
+copy and red on every broken one; 1 if one survived; 2 for bad usage or a mutation that no longer
+fits the source.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+TEST_S_MAX = 300
+LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "node_modules", "*.egg-info")
+GREEN, RED = 0, 1  # pytest's exit codes; any other is neither
+
+
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """One line broken, and the tests that must notice."""
+
+    name: str
+    file: str
+    before: str
+    after: str
+    tests: tuple[str, ...]
+
+
+def trial(words: str) -> tuple[str, ...]:
+    return ("suites/test_kernels.py", "-k", words)
+
+
+PTX = ("tests/kernels/test_aot.py", "-k", "handshake and spin_all")
+GQA = trial("gqa_decode and bf16 and last_arriver and (masked_tail or mixed_lengths)")
+
+KERNELS = (
+    Mutation(
+        "dropped release",
+        "kernels/split_merge.py",
+        """    if COMBINE == SPIN_ALL:
+        tl.atomic_add(counters + tile, 1, sem="release", scope="gpu")""",
+        """    if COMBINE == SPIN_ALL:
+        tl.atomic_add(counters + tile, 1, sem="relaxed", scope="gpu")""",
+        PTX,
+    ),
+    Mutation(
+        "dropped acquire",
+        "kernels/split_merge.py",
+        'while tl.atomic_add(counter, 0, sem="acquire", scope="gpu") < target:',
+        'while tl.atomic_add(counter, 0, sem="relaxed", scope="gpu") < target:',
+        PTX,
+    ),
+    Mutation(
+        "dropped clamp",
+        "kernels/splits.py",
+        "        splits = max(1, min(wanted, residency // launch.tiles))\n",
+        "        splits = wanted\n",
+        ("tests/kernels/test_clamp.py",),
+    ),
+    Mutation(
+        "dropped mask of the tail",
+        "kernels/gqa_decode.py",
+        "    scores = tl.where(valid[None, :], scores, MASKED)\n",
+        "",
+        GQA,
+    ),
+    Mutation(
+        "dropped mask of the tail (mla)",
+        "kernels/mla_decode.py",
+        "tl.where(valid[None, :], scores * scale_log2e, MASKED)",
+        "scores * scale_log2e",
+        trial("mla_decode and bf16 and last_arriver and one_rank"),
+    ),
+    Mutation(
+        "dropped causal mask",
+        "kernels/prefill_attention.py",
+        "(position[None, :] <= place[:, None]) & valid[None, :]",
+        "(position[None, :] <= end) & valid[None, :]",
+        trial("prefill and bf16 and no_prefix"),
+    ),
+    Mutation(
+        "dropped fp8 scale",
+        "kernels/gqa_decode.py",
+        "        weights = weights * tl.load(value_scale + at, mask=valid, other=0.0)[None, :]\n",
+        "        pass\n",
+        trial("gqa_decode and e4m3 and last_arriver and masked_tail"),
+    ),
+    Mutation(
+        "wrong LSE merge",
+        "kernels/split_merge.py",
+        "        weight = tl.exp2(lse - new_peak)\n",
+        "        weight = tl.exp2(new_peak - new_peak)\n",
+        GQA,
+    ),
+    Mutation(
+        "off by one in the last page",
+        "kernels/gqa_decode.py",
+        "        valid = position < context\n",
+        "        valid = position < context // PAGE * PAGE\n",
+        GQA,
+    ),
+)
+PARTS = {"kernels": KERNELS}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Judge the named mutations of a part, or all of them."""
+    part, *names = arguments or [""]
+    if part not in PARTS:
+        return complain(f"usage: ci/mutate {{{','.join(PARTS)}}} [NAME ...]")
+    chosen = [one for one in PARTS[part] if not names or one.name in names]
+    unknown = set(names) - {one.name for one in chosen}
+    if unknown:
+        return complain(f"no mutation {sorted(unknown)}; there are {[m.name for m in PARTS[part]]}")
+    with tempfile.TemporaryDirectory(prefix="pdchaos-mutate-") as folder:
+        copy = Path(folder) / "copy"
+        shutil.copytree(ROOT, copy, ignore=LEFT_OUT)
+        try:
+            require_green(chosen, copy)
+            survived = [one.name for one in chosen if not killed(one, copy)]
+        except ValueError as error:
+            return complain(str(error))
+    print(
+        f"\n{len(chosen) - len(survived)} of {len(chosen)} killed; survived: {survived or 'none'}"
+    )
+    return 1 if survived else 0
+
+
+def require_green(mutations: Sequence[Mutation], copy: Path) -> None:
+    """ValueError if tests are red on whole code: what was red before proves nothing."""
+    for tests in dict.fromkeys(mutation.tests for mutation in mutations):
+        ended = tested(tests, copy)
+        if ended != GREEN:
+            raise ValueError(f"{' '.join(tests)} ends with {ended} on whole code")
+
+
+def killed(mutation: Mutation, copy: Path) -> bool:
+    """Whether its tests go red when the line is broken; the copy is whole again afterwards."""
+    path = copy / mutation.file
+    whole = path.read_text()
+    if whole.count(mutation.before) != 1:
+        raise ValueError(
+            f"{mutation.name}: {mutation.file} has its line {whole.count(mutation.before)} times, "
+            "expected once; the source has moved on and this mutation has not"
+        )
+    path.write_text(whole.replace(mutation.before, mutation.after))
+    try:
+        ended = tested(mutation.tests, copy)
+    finally:
+        path.write_text(whole)
+    print(f"{mutation.name:34s} {'killed' if ended == RED else f'SURVIVED (exit {ended})'}")
+    return ended == RED
+
+
+def tested(tests: tuple[str, ...], copy: Path) -> int:
+    """pytest's exit code; -1 for a run that did not end in time."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", *tests]
+    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        return subprocess.run(  # noqa: S603 - the tests are named in this file
+            command, cwd=copy, env=environment, capture_output=True, timeout=TEST_S_MAX, check=False
+        ).returncode
+    except subprocess.TimeoutExpired:
+        return -1
+
+
+def complain(text: str) -> int:
+    print(f"ci/mutate: {text}", file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
