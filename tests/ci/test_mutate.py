@@ -39,15 +39,17 @@ def test_a_noticed_mutation_passes_and_the_original_stays_whole(
     assert "a + b" in (project / "sum.py").read_text()
 
 
+@pytest.mark.usefixtures("project")
 def test_a_mutation_that_nobody_notices_fails(
-    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert judged(monkeypatch, mutation(after="b + a")) == 1
     assert "survived: ['minus']" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("project")
 def test_a_mutation_that_no_longer_fits_is_bad_usage_and_not_a_kill(
-    project: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert judged(monkeypatch, mutation(before="a * b")) == 2
 
