@@ -202,3 +202,8 @@ class DecodeSide:
         for room in self._rooms:
             if room.peer == peer and room.state is not State.SUCCESS:
                 self._rooms.guard("heartbeat_to_prefill", room, why)
+
+    def peer_replaced(self, peer: str, why: str) -> None:
+        for room in self._rooms:
+            if room.peer == peer and room.announced and room.state is not State.SUCCESS:
+                self._rooms.guard("heartbeat_to_prefill", room, why)

@@ -26,6 +26,10 @@ class Listener(Protocol):
         """Fail what is shared with this prefill."""
         ...
 
+    def peer_replaced(self, peer: str, why: str) -> None:
+        """Fail what the instance before knew of; what only waits to be announced goes on."""
+        ...
+
 
 class PrefillPeer:
     """`name` is its address as the router gives it; `connect` may detour through a link."""
@@ -94,7 +98,7 @@ class PrefillPeer:
         self._instance = instance
         self._pulse.answer()
         if replaced and self._heartbeat.on:
-            self._listener.peer_lost(self.name, f"{self.name} was replaced by a new instance")
+            self._listener.peer_replaced(self.name, f"{self.name} was replaced by a new instance")
 
     def _take(self, message: Message) -> None:
         op = message["op"]
