@@ -118,6 +118,8 @@ class EngineProcess:
     def _value(self, asked: str, message: Mapping[str, Any]) -> object:
         if asked == "knobs":
             return self._knobs.effective()
+        if asked == "figures":
+            return self._figures()
         if asked == "flush":
             self._half.step.call(self._half.flush)
             return True
@@ -134,11 +136,12 @@ class EngineProcess:
 
     async def _beat(self) -> None:
         while True:
-            self._desk.send("beat", **self._half.figures(), **self._common())
+            self._desk.send("beat", **self._figures())
             await asyncio.sleep(BEAT_S)
 
-    def _common(self) -> dict[str, object]:
+    def _figures(self) -> dict[str, object]:
         return {
+            **self._half.figures(),
             "census": self._ledger.census(),
             "oldest_s": self._ledger.oldest_s(),
             "acts": dict(self._ledger.acts),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from aiohttp import web
@@ -19,6 +21,7 @@ from stack.engine.progress import Progress
 
 MODEL = "pd-chaos-tiny"
 TURN_S = 1.0
+FIGURES_S = 0.2
 
 
 class Observers:
@@ -102,7 +105,7 @@ class Observers:
         return web.json_response({"object": "list", "data": [entry]})
 
     async def loads(self, request: web.Request) -> web.Response:
-        figures = self._link.figures
+        figures = await self._figures()
         used = figures.get("pages_used", 0) * self._knobs.page_size
         total = self._knobs.kv_pages * self._knobs.page_size
         load = {
@@ -123,14 +126,21 @@ class Observers:
         return web.json_response({"version": "0.5.23", "dp_rank_count": 1, "loads": [load]})
 
     async def metrics(self, request: web.Request) -> web.Response:
+        figures = await self._figures()
         text = metrics_page(
             self._config.role,
             self._knobs.page_size,
-            self._link.figures,
-            queue_depths(self._config.role, self._link.figures.get("census", {})),
+            figures,
+            queue_depths(self._config.role, figures.get("census", {})),
             self._ledger,
         )
         return web.Response(text=text, content_type="text/plain")
+
+    async def _figures(self) -> Mapping[str, Any]:
+        """Fresh ones, or the last that there were: a frozen engine must not hide its gauges."""
+        with suppress(NoAnswer):
+            return await self._link.ask("figures", FIGURES_S)
+        return self._link.figures
 
     async def flush_cache(self, request: web.Request) -> web.Response:
         try:

@@ -37,7 +37,7 @@ def main(config: WorkerConfig) -> NoReturn:
     engine_pid = os.fork()
     if engine_pid == 0:
         ours.close()
-        _die_with(front_pid)
+        die_with(front_pid)
         _engine(config, knobs, theirs)
     theirs.close()
     _leave(asyncio.run(Front(config, knobs, engine_pid, ours).run()))
@@ -48,7 +48,7 @@ def _engine(config: WorkerConfig, knobs: Knobs, channel: socket.socket) -> NoRet
     _leave(0)
 
 
-def _die_with(parent_pid: int) -> None:
+def die_with(parent_pid: int) -> None:
     """The kernel ends this process when its parent is gone, however that happened."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent_pid:  # it was gone before we asked

@@ -34,11 +34,11 @@ Damage = Callable[[Pages], None]
 class Made:
     """What the schedulers said; both outlets in one."""
 
-    pages: dict[int, Pages] = field(default_factory=dict)
-    first: dict[int, int] = field(default_factory=dict)
-    targets: dict[int, list[int]] = field(default_factory=dict)
-    replies: dict[int, list[int]] = field(default_factory=dict)
-    ended: set[int] = field(default_factory=set)
+    pages: dict[int, Pages] = field(default_factory=dict[int, Pages])
+    first: dict[int, int] = field(default_factory=dict[int, int])
+    targets: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
+    replies: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
+    ended: set[int] = field(default_factory=set[int])
 
     def page(self, room: int, ordinal: int, payload: bytes, checksum: int) -> None:
         self.pages.setdefault(room, {})[ordinal] = payload
@@ -109,7 +109,7 @@ class Core:
 
 def order(random: Random, tokens: int, **more: object) -> Order:
     prompt = tuple(random.randrange(256) for _ in range(tokens))
-    return replace(Order(0, "r", prompt, random.randrange(4, 13)), **more)  # pyright: ignore[reportArgumentType] - fields of Order, given by the callers below
+    return replace(Order(0, "r", prompt, random.randrange(4, 13)), **more)
 
 
 def mixed_batches(count: int) -> dict[str, object]:

@@ -11,12 +11,13 @@ from stack.engine.config import WorkerConfig
 
 def serve() -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them here
+    launcher_pid = os.getpid()
     for line in sys.stdin:
         config = WorkerConfig.from_json(line)
         pid = os.fork()
         if pid == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            worker._die_with(os.getppid())
+            worker.die_with(launcher_pid)
             worker.main(config)
         sys.stdout.write(json.dumps({"pid": pid}) + "\n")
         sys.stdout.flush()

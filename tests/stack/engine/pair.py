@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
@@ -108,7 +108,7 @@ class Worker:
         )
 
     @contextlib.contextmanager
-    def armed(self, site: str, action: str, **more: object) -> Iterator[Callable[[], int]]:
+    def armed(self, site: str, action: str, **more: object) -> Generator[Callable[[], int]]:
         """Yields a reader of the hit count; released on exit."""
         reply = self.admin("POST", "/failpoints", {"site": site, "action": action, **more})
         assert reply.status_code == 201, reply.text
@@ -144,28 +144,23 @@ class Pair:
         self._watching.__enter__()
         self._rooms = int(time.monotonic_ns())
         self._threads = ThreadPoolExecutor(16)
-        shared = {
-            "host": "127.0.0.1",
-            "admin_token": "token",
-            "trace_path": str(folder / "trace"),
-            "environment": {**QUICK, **environment},
-        }
-        lease = self._ports.lease
-        self.bootstrap_port = lease()
-        self.prefill = self._started(
-            WorkerConfig(
-                "prefill-0",
-                "prefill",
-                lease(),
-                bootstrap_port=self.bootstrap_port,
-                admin_port=lease(),
-                **shared,
-            )
-        )
-        self.decode = self._started(
-            WorkerConfig(
-                "decode-0", "decode", lease(), kv_port=lease(), admin_port=lease(), **shared
-            )
+        self._trace = str(folder / "trace")
+        self._environment = {**QUICK, **environment}
+        self.bootstrap_port = self._ports.lease()
+        self.prefill = self._started(self._config("prefill-0", "prefill"))
+        self.decode = self._started(self._config("decode-0", "decode"))
+
+    def _config(self, name: str, role: str) -> WorkerConfig:
+        return WorkerConfig(
+            name,
+            role,
+            self._ports.lease(),
+            bootstrap_port=self.bootstrap_port if role == "prefill" else None,
+            kv_port=self._ports.lease() if role == "decode" else None,
+            admin_port=self._ports.lease(),
+            admin_token=name,
+            trace_path=self._trace,
+            environment=self._environment,
         )
 
     def _started(self, config: WorkerConfig) -> Worker:
