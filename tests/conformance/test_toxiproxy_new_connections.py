@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+from hashlib import sha256
+from random import Random
+
 import pytest
 import requests
 
@@ -58,6 +62,35 @@ def test_a_toxicity_of_seven_is_as_good_as_one(wire: Wire, stream: str) -> None:
     speaker, listener = (client, server) if stream == "upstream" else (server, client)
     speaker.say(b"lost")
     assert listener.hears_nothing()
+
+
+def test_bytes_of_many_connections_and_slow_readers_do_not_mix(wire: Wire) -> None:
+    bodies = [Random(f"body {number}").randbytes(16_000_000) for number in range(4)]
+    pairs = [wire.open(stream) for stream in ("upstream", "downstream") * 2]
+    for (speaker, _), body in zip(pairs, bodies, strict=True):
+        threading.Thread(target=speaker.say, args=(body,), daemon=True).start()
+    digests = [sha256() for _ in pairs]
+    for _ in range(80):  # in turns, so that each writer is blocked for most of the time
+        for (_, listener), digest in zip(pairs, digests, strict=True):
+            digest.update(listener.hear(200_000))
+    assert [digest.hexdigest() for digest in digests] == [sha256(b).hexdigest() for b in bodies]
+
+
+def test_a_sender_that_closes_is_heard_to_the_end_by_a_slow_reader(wire: Wire, stream: str) -> None:
+    speaker, listener = wire.open(stream)
+    body = Random("body").randbytes(16_000_000)
+
+    def say_and_close() -> None:
+        speaker.say(body)
+        speaker.close()
+
+    writer = threading.Thread(target=say_and_close, daemon=True)
+    writer.start()
+    digest = sha256(listener.hear(len(body) - 4_000_000))
+    writer.join(10)  # the rest fits into the buffers on the way
+    digest.update(listener.hear(4_000_000))
+    assert digest.hexdigest() == sha256(body).hexdigest()
+    assert listener.ending() == "end"
 
 
 def test_a_dead_upstream_is_an_accepted_connection_that_ends(wire: Wire) -> None:

@@ -154,6 +154,27 @@ def test_a_limit_has_bitten_only_when_it_was_reached(wire: Wire) -> None:
         assert proof.read().bit
 
 
+def test_a_connection_that_ends_by_itself_before_the_limit_proves_nothing(wire: Wire) -> None:
+    speaker, listener = wire.open("downstream")
+    with wire.link.bend("limit_data", {"bytes": 1000}, "downstream") as proof:
+        speaker.say(b"12345")
+        speaker.close()
+        assert listener.hear(6) == b"12345"
+        evidence = proof.read()
+    assert evidence.detail["ended_connections"] == 1
+    assert not evidence.bit
+
+
+def test_what_a_stall_holds_is_counted_once_when_its_sender_has_closed(wire: Wire) -> None:
+    speaker, listener = wire.open("upstream")
+    with wire.link.bend("bandwidth", {"rate": 0}, "upstream") as proof:
+        speaker.say(b"held")
+        speaker.close()
+        assert listener.hears_nothing()
+        detail = proof.read().detail
+    assert (detail["held_bytes"], detail["closing_connections"]) == (4, 1)
+
+
 def test_a_reset_of_an_idle_link_has_not_bitten(wire: Wire) -> None:
     speaker, listener = wire.open("upstream")
     with wire.link.bend("reset_peer", {"timeout": 0}, "upstream") as proof:
