@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -74,10 +73,6 @@ def fates(history: History) -> tuple[Fate, ...]:
     """
     reading = _Reading(history)
     return tuple(reading.fate(one) for one in history.lives.values() if not one.is_recovery)
-
-
-def affected(all_fates: Iterable[Fate]) -> tuple[Fate, ...]:
-    return tuple(one for one in all_fates if one.state is not State.UNAFFECTED)
 
 
 class _Reading:

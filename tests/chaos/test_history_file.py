@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from chaos.event import Kind
 from chaos.history import History
 from chaos.history_file import CutOff, read, salvage, write
 from chaos.judge import judge
@@ -115,7 +116,9 @@ def test_a_cut_off_file_is_refused_and_what_is_there_proves_nothing(file: Path) 
         file.write_bytes(whole[:size])
         with pytest.raises(CutOff, match="cut off"):
             read(file)
-        outcomes = {verdict.outcome for verdict in judge(salvage(file))}
+        saved = salvage(file)
+        assert saved.events[-1].kind is Kind.TOOL_ERROR
+        outcomes = {verdict.outcome for verdict in judge(saved)}
         assert outcomes == {Outcome.UNKNOWN}
 
 

@@ -297,3 +297,87 @@ def test_an_oracle_that_fails_makes_every_verdict_unknown(monkeypatch: pytest.Mo
     (verdict,) = judge(told(SENT))
     assert verdict.outcome is Outcome.UNKNOWN
     assert "an oracle failed" in verdict.reason
+
+
+def test_the_stage_is_where_it_stood_before_it_was_caught_and_not_where_it_was_cleaned_up() -> None:
+    stages = """
+        1.5  decode-0 stage r1 stage=transfer attempt=7
+        3.8  decode-0 stage r1 stage=cleanup attempt=7
+        3.95 decode-0 stage r1 stage=ending attempt=7
+    """
+    assert one(SENT + stages + GUARD + REFUSED).stage == "transfer"
+
+
+def test_one_hung_request_among_those_that_were_caught_is_silent() -> None:
+    hung = "1.0 client sent r2\n"
+    (verdict,) = judge(told(SENT + GUARD + REFUSED + hung + QUIET))
+    assert verdict.outcome is Outcome.SILENT
+    assert verdict.about == ("r2", "r1")  # the worst first
+
+
+def test_one_request_that_overran_among_those_that_were_caught_is_silent() -> None:
+    late = "1.0 client sent r2\n 7.2 client refused r2 status=503\n"
+    (verdict,) = judge(told(SENT + GUARD + REFUSED + late + QUIET))
+    assert verdict.outcome is Outcome.SILENT
+    assert verdict.about == ("r2", "r1")
+
+
+def test_several_guards_that_caught_are_all_named() -> None:
+    other = "1.0 client sent r2\n 2.0 client refused r2 status=503\n"
+    assert one(SENT + GUARD + REFUSED + other).by == "error reply 503+waiting_timeout"
+
+
+def test_detection_counts_from_the_first_request_that_overran_when_that_came_later() -> None:
+    before = STRUCK.replace("9.0", "19.9")
+    hung = "10.0 client sent r1\n 12.5 signal reading prefill-0/inflight value=1\n"
+    in_time = f"{hung} 13.9 signal reading prefill-0/inflight value=1\n"
+    (verdict,) = judge(told(in_time + QUIET, before=before))
+    assert verdict.outcome is Outcome.SURFACED
+    late = f"{hung} 13.0 signal reading prefill-0/inflight value=0\n"
+    late += "13.2 signal reading prefill-0/inflight value=1\n 13.5 client sent r2\n"
+    late += "14.2 signal reading prefill-0/inflight value=1\n"
+    (verdict,) = judge(told(late + QUIET, before=before))
+    assert verdict.outcome is Outcome.SILENT
+
+
+def test_an_alert_with_nothing_to_look_at_matters_only_where_silence_would_be_claimed() -> None:
+    table = history(
+        played(SENT + GUARD + REFUSED), control=CONTROL, strikes=[strike()], alerts=[PINNED]
+    )
+    assert [verdict.outcome for verdict in judge(table)] == [Outcome.CAUGHT]
+
+
+def test_without_a_control_an_error_or_a_long_wait_is_not_tolerated() -> None:
+    refused = CONTROL.replace(
+        "finished r1  finish_reason=length done=true", "refused r1 status=503"
+    )
+    (verdict,) = judge(history(refused))
+    assert (verdict.outcome, verdict.by) == (Outcome.CAUGHT, "error reply 503")
+    slow = played(
+        SENT + RIGHT + finished(7.1), before="0.0 run phase steady\n 0.2 run phase disturb"
+    )
+    slow = slow.replace("20.9 resource  reading  prefill-0/pages  value=0", "")
+    (verdict,) = judge(history(slow))
+    assert verdict.outcome is Outcome.SILENT
+    in_time = slow.replace("7.1 client finished", "7.0 client finished")
+    assert [verdict.outcome for verdict in judge(history(in_time))] == [Outcome.TOLERATED]
+
+
+def test_a_guard_that_spoke_between_two_strikes_caught_what_the_first_one_did() -> None:
+    before = (
+        STRUCK.replace("9.0", "3.95")
+        + """
+        3.96 fault struck S2 bit=true
+        9.0  fault healed S2 bit=true
+    """
+    )
+    assert both(SENT + GUARD + REFUSED, before)["S2"].by == "waiting_timeout"
+
+
+def test_a_guard_that_spoke_before_the_strike_caught_nothing() -> None:
+    early = GUARD.replace("3.9", "1.08")
+    verdicts = judge(told(SENT + early + REFUSED + QUIET))
+    assert [(one.strike, one.outcome, one.by) for one in verdicts] == [
+        ("S1", Outcome.CAUGHT, "error reply 504"),
+        ("fault-free", Outcome.FALSE_ALARM, "waiting_timeout"),
+    ]

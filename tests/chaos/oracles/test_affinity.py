@@ -116,3 +116,48 @@ def test_without_keys_there_is_nothing_to_judge() -> None:
 
 def test_a_run_that_was_cut_off_before_any_intake_proves_nothing() -> None:
     assert ORACLE.judge(played(turn(1, "r1", None))).answer is Answer.UNKNOWN
+
+
+def test_a_frozen_worker_keeps_its_keys_since_nobody_can_tell_it_from_a_slow_one() -> None:
+    frozen = (
+        turn(1, "r1", "decode-0"),
+        turn(1.2, "q1", "decode-1", key="other"),
+        turn(5, "r2", None),
+    )
+    freeze = strike("kill decode-0", FaultKind.FROZEN)
+    assert ORACLE.judge(played(*frozen, struck=STRUCK, strikes=(freeze,))).answer is Answer.HOLDS
+
+
+def test_a_key_of_another_worker_is_no_prisoner_of_the_dead_one() -> None:
+    other = (
+        turn(1, "r1", "decode-0"),
+        turn(1.2, "q1", "decode-1", key="other"),
+        turn(5, "q2", None, key="other"),  # reached nobody, but not because of decode-0
+    )
+    assert ORACLE.judge(played(*other, struck=STRUCK, strikes=(KILL,))).answer is Answer.HOLDS
+
+
+def test_a_turn_that_another_worker_served_left_its_dead_one() -> None:
+    left = (
+        turn(1, "r1", "decode-0"),
+        turn(1.2, "q1", "decode-1", key="other"),
+        turn(5, "r2", "decode-1"),
+    )
+    assert ORACLE.judge(played(*left, struck=STRUCK, strikes=(KILL,))).answer is Answer.HOLDS
+
+
+def test_the_other_leg_does_not_serve_for_the_dead_one() -> None:
+    kept = (
+        turn(1, "r1", "decode-0"),
+        turn(1.2, "q1", "decode-1", key="other"),
+        turn(5, "r2", "prefill-0"),
+    )
+    told = ORACLE.judge(played(*kept, struck=STRUCK, strikes=(KILL,)))
+    assert told.answer is Answer.VIOLATED
+
+
+def test_a_key_that_strayed_without_need_strays_again_on_its_way_home() -> None:
+    turns = (turn(1, "r1", "decode-0"), turn(3, "r2", "decode-1"), turn(4, "r3", "decode-0"))
+    finding = ORACLE.judge(played(*turns))
+    assert len(finding.evidence) == 3
+    assert finding.reason.count("which was healthy") == 2

@@ -99,3 +99,11 @@ def test_a_run_that_was_cut_off_proves_nothing() -> None:
     cut = played(LOAD, after=RECOVERED.replace("21.0 run       phase    done", ""))
     told = ORACLE.judge(history(cut, control=CONTROL, strikes=[strike()]))
     assert "never came to its end" in told.reason
+
+
+def test_the_worst_lag_counts_wherever_it_stands() -> None:
+    lags = [
+        f"{at_s} client lag load_generator lag_s={lag_s}"
+        for at_s, lag_s in ((3, 0.1), (4, 0.9), (5, 0.2))
+    ]
+    assert "late by 0.90 s" in judged(*lags).reason

@@ -36,17 +36,19 @@ def test_an_ending_that_says_what_happened_is_honest(ending: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "ending",
+    ("ending", "why"),
     [
-        "broke r1 how=truncated done=false tokens=4",  # the stream just ends
-        "broke r1 how=truncated done=true tokens=4",  # [DONE], but nothing was finished
-        "broke r1 how=truncated done=null tokens=4",  # in one piece, without a finish_reason
-        "finished r1 finish_reason=stop done=false",
-        "finished r1 done=true",
+        ("broke r1 how=truncated done=false tokens=4", "the stream ended without [DONE]"),
+        ("broke r1 how=truncated done=true tokens=4", "got [DONE] without a finish_reason"),
+        ("broke r1 how=truncated done=null tokens=4", "got a reply without a finish_reason"),
+        ("finished r1 finish_reason=stop done=false", "was taken for finished"),
+        ("finished r1 done=true", "was taken for finished"),
     ],
 )
-def test_an_ending_without_any_sign_of_failure_is_a_violation(ending: str) -> None:
-    assert judged(ending) is Answer.VIOLATED
+def test_an_ending_without_any_sign_of_failure_is_a_violation(ending: str, why: str) -> None:
+    finding = ORACLE.judge(history(played(f"{SENT} 1.5 client {ending}")))
+    assert finding.answer is Answer.VIOLATED
+    assert why in finding.reason
 
 
 def test_an_error_dressed_as_a_complete_reply_is_a_violation() -> None:

@@ -117,3 +117,36 @@ def test_a_run_without_requests_proves_nothing() -> None:
 def test_a_request_that_was_cut_off_after_a_guards_word_was_still_only_slowed() -> None:
     told = judged(guard(3.5, "waiting_timeout"), strikes=[strike(alive=True)], struck=STRUCK)
     assert told.answer is Answer.VIOLATED
+
+
+def test_a_request_that_met_a_slow_and_a_real_strike_may_be_ended() -> None:
+    both = STRUCK + STRUCK.replace("S1", "S2")
+    strikes = [strike("S1", alive=True), strike("S2")]
+    lines = (guard(3.5, "waiting_timeout"), FAILED)
+    assert judged(*lines, strikes=strikes, struck=both).answer is Answer.HOLDS
+
+
+def test_only_work_and_replies_count_as_moving_and_only_before_the_guard_spoke() -> None:
+    arrived = "3.8 decode-0 stage r1 stage=intake"
+    later = "3.95 client tokens r1 text=a"
+    lines = (arrived, guard(3.9, "stream_idle_guard"), later, FAILED)
+    assert judged(*lines, strikes=[strike()], struck=STRUCK).answer is Answer.HOLDS
+    worked = arrived.replace("intake", "decode")
+    lines = (worked, guard(3.9, "stream_idle_guard"), FAILED)
+    assert judged(*lines, strikes=[strike()], struck=STRUCK).answer is Answer.VIOLATED
+
+
+def test_a_health_page_that_was_well_again_condemned_nobody() -> None:
+    well = SICK[1].replace("503", "200")
+    assert judged(SICK[0], well, "2.1 decode-0 stage r1 stage=decode").answer is Answer.HOLDS
+    sick_again = SICK[1]
+    well_first = SICK[0].replace("503", "200")
+    work = "2.1 decode-0 stage r1 stage=decode"
+    assert judged(well_first, sick_again, work).answer is Answer.HOLDS
+
+
+def test_what_is_read_as_a_resource_is_no_health_page() -> None:
+    lines = [one.replace("signal", "resource") for one in SICK]
+    assert judged(*lines, "2.1 decode-0 stage r1 stage=decode").answer is Answer.HOLDS
+    other = [one.replace("/health", "/latency_ms") for one in SICK]
+    assert judged(*other, "2.1 decode-0 stage r1 stage=decode").answer is Answer.HOLDS

@@ -18,13 +18,16 @@ def test_a_request_that_waits_longer_than_the_bound_violates_it() -> None:
     finding = ORACLE.judge(history(played(load), control=CONTROL, strikes=[strike()]))
     assert finding.answer is Answer.VIOLATED
     assert finding.about == ("r1",)
-    assert "18.90 s in transfer" in finding.reason  # from the strike to the end of watching
+    assert (
+        "had not ended after 18.90 s in transfer" in finding.reason
+    )  # from the strike to the end of watching
 
 
 def test_a_request_that_ended_too_late_violates_it() -> None:
     load = "1.0 client sent r1\n 8.0 client refused r1 status=503"
     finding = ORACLE.judge(history(played(load), control=CONTROL, strikes=[strike()]))
     assert finding.answer is Answer.VIOLATED
+    assert "ended unnamed or too late" in finding.reason
 
 
 def test_a_run_without_requests_proves_nothing() -> None:

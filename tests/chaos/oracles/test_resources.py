@@ -40,6 +40,7 @@ def test_one_page_that_stays_is_a_violation_and_is_named() -> None:
     assert finding.answer is Answer.VIOLATED
     assert finding.about == ("prefill-0/pages",)
     assert "is at 4, 1 above" in finding.reason
+    assert finding.evidence == (1, 5)  # the first reading and the last
 
 
 def test_what_the_control_kept_is_no_leak() -> None:

@@ -99,3 +99,8 @@ def test_an_alert_that_had_nothing_to_look_at_proves_nothing() -> None:
 
 def test_a_condition_that_was_cut_off_before_its_time_did_not_fire() -> None:
     assert moments(readings((1.0, 3), (1.49, 3)), HIGH) == []
+
+
+def test_an_alert_sees_its_reading_among_others() -> None:
+    table = readings((1.0, 3), (1.5, 3)) + "\n" + readings((1.0, 0), about="decode-0/other")
+    assert ORACLE.judge(history(table, alerts=[HIGH])).answer is Answer.HOLDS

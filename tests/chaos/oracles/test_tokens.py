@@ -79,3 +79,7 @@ def test_a_run_without_a_request_of_the_control_proves_nothing() -> None:
 def test_a_reply_that_was_cut_off_by_the_end_is_compared_as_far_as_it_came() -> None:
     assert ORACLE.judge(replied("abcd", "")).answer is Answer.HOLDS
     assert ORACLE.judge(replied("abXd", "")).answer is Answer.VIOLATED
+
+
+def test_a_reply_that_differs_from_its_first_character_says_so() -> None:
+    assert "from character 0 on" in ORACLE.judge(replied("Xbcdefghijkl")).reason

@@ -56,3 +56,9 @@ def test_a_run_without_a_planned_strike_has_nothing_to_judge() -> None:
 
 def test_a_run_that_was_cut_off_while_struck_still_shows_what_bit() -> None:
     assert judged("1.5 fault struck S1 bit=true").answer is Answer.HOLDS
+
+
+def test_one_request_that_met_the_strike_is_enough() -> None:
+    met = "1.6 client sent r2"
+    late = ("2.1 fault struck S1 bit=true", "2.2 fault healed S1 bit=true")
+    assert judged(met, *late).answer is Answer.HOLDS  # r1 had ended, r2 had not
