@@ -5,8 +5,8 @@ Corrected, each held by a test that fails on the stock interpreter:
 * float32 to bfloat16 truncates, where hardware rounds to nearest even;
 * `tl.atomic_poll` without a timeout raises on its first miss;
 * float32 to float8 e4m3 drops carries, flushes subnormals and wraps instead of saturating.
-And two costs removed: each call of a device function patched triton.language once more and never
-undid it, and each launch copied CPU tensors onto themselves.
+And two costs removed: each call of a device function patched triton.language once more, and each
+launch copied CPU tensors onto themselves.
 """
 
 from __future__ import annotations

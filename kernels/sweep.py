@@ -1,8 +1,9 @@
-"""`sweep`: TARGET_CTAS x context x batch x reserved SMs to safe, order, deadlock or refused.
+"""`sweep`: TARGET_CTAS x context x batch x reserved SMs to safe, deadlock or refused.
 
 Pure arithmetic (see splits.py), exact for the shipped kernels; `prove` runs single points of it.
-"order" is a grid that finishes when CTAs start in order and tile-fastest, and that another launch
-order deadlocks. Which order a GPU takes is documented nowhere.
+The requests of a batch are equally long here. Then no launch order is worse than in order and
+tile-fastest, so that "safe" is safe in every order, which matters: which order a GPU takes is
+documented nowhere.
 """
 
 from __future__ import annotations
@@ -47,19 +48,14 @@ class Setting:
         launch = self.shape.launch(self.combine, context, self.batch)
         return splits.plan(launch, target, self.residency, clamp=self.clamp)
 
+    def outcome(self, target: int, context: int) -> Verdict:
+        return self.plan(target, context).verdict
+
     def __str__(self) -> str:
         return (
             f"{self.shape.name} ({self.shape.model}), {self.combine}, {self.dtype} KV, {self.gpu}, "
             f"batch {self.batch}, {self.reserved_sms} SMs reserved, R = {self.residency}"
         )
-
-
-def outcome(plan: SplitPlan) -> str:
-    """safe, order, deadlock or refused."""
-    if plan.verdict is not Verdict.SAFE or plan.grid <= plan.residency:
-        return plan.verdict
-    waiting = splits.waiting_max(plan.launch, plan.splits)
-    return "order" if waiting >= plan.residency else Verdict.SAFE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -109,7 +105,7 @@ def table(setting: Setting, targets: list[int], contexts: list[int]) -> list[str
     """One row per TARGET_CTAS, one column per context, and the exact zones of each row."""
     lines = [str(setting), "  TARGET_CTAS " + "".join(f"{context:>9}" for context in contexts)]
     for target in targets:
-        cells = (outcome(setting.plan(target, context)) for context in contexts)
+        cells = (setting.outcome(target, context) for context in contexts)
         lines.append(f"  {target:>11} " + "".join(f"{cell:>9}" for cell in cells))
     if not setting.clamp:
         lines += _zones(setting, targets, max(contexts))
@@ -152,7 +148,7 @@ def overflows(settings: list[Setting], targets: list[int], context_max: int) -> 
 def _panel(setting: Setting, context_max: int) -> Panel:
     contexts = _spaced(context_max, setting.shape.block_tokens)
     rows = {
-        target: [outcome(setting.plan(target, context)) for context in contexts]
+        target: [setting.outcome(target, context) for context in contexts]
         for target in DRAWN_TARGETS
     }
     title = f"{setting.shape.name} {setting.combine}, batch {setting.batch}, R {setting.residency}"

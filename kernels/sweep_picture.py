@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
 
-COLOURS = {"safe": "#cfe8d5", "order": "#f6d68a", "deadlock": "#c8352b", "refused": "#9a9a9a"}
+COLOURS = {"safe": "#cfe8d5", "deadlock": "#c8352b", "refused": "#9a9a9a"}
 LEGEND = {
     "safe": "safe in every launch order",
-    "order": "finishes in order, another order deadlocks",
     "deadlock": "deadlock",
     "refused": "refused",
 }
@@ -29,7 +28,7 @@ class Panel:
     title: str
     residency: int
     contexts: Sequence[int]
-    rows: dict[int, list[str]]
+    rows: Mapping[int, Sequence[str]]
 
 
 def picture(panels: Sequence[Panel], caption: str) -> str:
@@ -57,7 +56,7 @@ def _legend(caption: str) -> Iterator[str]:
         yield f'<rect x="{x}" y="10" width="12" height="12" fill="{COLOURS[outcome]}"/>'
         yield _text(x + 16, 20, meaning)
         x += 34 + 6 * len(meaning)
-    yield _text(LEFT, 40, f"dashed: {caption}. Without the clamp; in order, tile-fastest.")
+    yield _text(LEFT, 40, f"dashed: {caption}. Equal lengths in a batch.")
 
 
 def _panel(panel: Panel) -> Iterator[str]:
@@ -71,7 +70,7 @@ def _panel(panel: Panel) -> Iterator[str]:
     yield from _axes(panel, targets)
 
 
-def _runs(contexts: Sequence[int], outcomes: list[str], y: float, tall: float) -> Iterator[str]:
+def _runs(contexts: Sequence[int], outcomes: Sequence[str], y: float, tall: float) -> Iterator[str]:
     """One rectangle for each stretch of equal outcomes."""
     at = 0
     for outcome, group in groupby(outcomes):

@@ -77,11 +77,15 @@ class UnseenLaunch:
         known = list(kernel.arg_names)
         if unknown := sorted(self.arguments.keys() - set(known)):
             raise ValueError(f"{self.kernel} takes {', '.join(known)}, not {', '.join(unknown)}")
-        values = {
-            name: value.on(device) if isinstance(value, Filled) else value
-            for name, value in self.arguments.items()
-        }
-        return lambda: kernel[self.grid](**values, **self.options)
+
+        def launch() -> object:
+            values = {  # new each time: a second launch must not find the first one's counters
+                name: value.on(device) if isinstance(value, Filled) else value
+                for name, value in self.arguments.items()
+            }
+            return kernel[self.grid](**values, **self.options)
+
+        return launch
 
 
 def read(source: str, launch: str | None) -> UnseenLaunch:
@@ -134,7 +138,9 @@ def _argument(where: str, value: object) -> Argument:
     if isinstance(value, (bool, int, float)):
         return value
     if not isinstance(value, dict):
-        raise ValueError(f"{where}: expected a number, or dtype, shape and fill, not {value!r}")
+        raise ValueError(  # noqa: TRY004 - what a user wrote is wrong, whatever its type
+            f"{where}: expected a number, or dtype, shape and fill, not {value!r}"
+        )
     told = cast("dict[str, object]", value)
     dtype, fill = str(told.get("dtype", "float32")), told.get("fill", 0)
     if dtype not in DTYPES:

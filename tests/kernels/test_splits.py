@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from itertools import permutations
+from itertools import permutations, product
 from pathlib import Path
 
 import pytest
@@ -136,6 +136,27 @@ def test_an_order_that_deadlocks_exists_exactly_from_the_most_that_can_wait(
     dead = any(never_started(launch, 3, residency, order) for order in orders)
 
     assert dead == (waiting_max(launch, 3) >= residency and residency < 6)
+
+
+@pytest.mark.parametrize("combine", sorted(WAITING))
+def test_no_order_is_worse_than_tile_fastest_for_requests_of_equal_length(combine: str) -> None:
+    for blocks, splits, residency in product(range(1, 10), range(1, 10), range(1, 40)):
+        launch = launch_of(combine, *([blocks * 16] * 2))
+        some_order = waiting_max(launch, splits) >= residency
+
+        in_order = never_started(launch, splits, residency) > 0
+
+        assert in_order == (some_order and residency < launch.tiles * splits)
+
+
+def test_mixed_lengths_can_finish_in_order_and_hang_in_another() -> None:
+    launch = launch_of("spin_all", 4 * 16, 8 * 16, tiles=1)
+    long_first = sorted(range(16), key=lambda program: (program // 2 == 7, program % 2 == 0))
+
+    assert used_splits(launch, 8) == (4, 8)
+    assert never_started(launch, 8, 8) == 0
+    assert never_started(launch, 8, 8, long_first) == 8
+    assert "another order deadlocks" in plan(launch, 16, 8, clamp=False).reason
 
 
 def test_mixed_lengths_leave_the_short_requests_out_of_the_wait() -> None:
