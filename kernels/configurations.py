@@ -20,6 +20,7 @@ from kernels.rmsnorm import rmsnorm
 from kernels.rope import rope
 from kernels.sample import sample_greedy, sample_seeded
 from kernels.split_merge import COMBINES, SplitLaunch
+from kernels.v4_decode import v4_decode
 
 BF16 = torch.bfloat16
 E4M3 = torch.float8_e4m3fn
@@ -78,6 +79,13 @@ def decode_mla(heads: int, cache: torch.dtype, combine: str) -> None:
                latent_scale=floats(PAGES, PAGE) if cache == E4M3 else None)  # fmt: skip
 
 
+def decode_v4(combine: str) -> None:
+    """DeepSeek-V4-Flash on one of four GPUs: 16 heads, 512 chosen rows."""
+    v4_decode(empty(1, 16, 512), empty(PAGES, PAGE, 512), empty(4096, 512), integers(1, PAGES),
+              integers(1), integers(1, 512), integers(1), floats(16),
+              SplitLaunch(SPLITS, combine), softmax_scale=0.04)  # fmt: skip
+
+
 def prefill(dim: int, cache: torch.dtype) -> None:
     shape = (PAGES, PAGE, 8)
     keys = empty(*shape, dim, dtype=cache)
@@ -95,6 +103,8 @@ def shipped() -> Iterator[Configuration]:
     """All configurations, in the order of the table."""
     for combine in COMBINES:
         yield from decode(combine)
+        name = f"v4_decode-bf16-{combine}"
+        yield Configuration(name, partial(decode_v4, combine), SPILLS.get(name, {}), ALL)
     for dtype, cache in DTYPES.items():
         for dim in (64, 128):
             yield Configuration(f"prefill_attention-d{dim}-{dtype}", partial(prefill, dim, cache))

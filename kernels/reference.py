@@ -4,7 +4,7 @@ Slow, obvious, and without a single trick that a kernel uses. `compute` is the p
 is the truth, and what the inputs' own dtype gives differs from it by the rounding noise that a
 kernel is allowed.
 """
-# ruff: noqa: PLR0913, PLR2004 - a reference takes what its kernel takes, and e4m3 is made of 7s
+# ruff: noqa: PLR0913, PLR0917, PLR2004 - a reference takes what its kernel takes, and e4m3 is made of 7s
 
 import torch
 
@@ -88,6 +88,24 @@ def mla_decode(query: torch.Tensor, query_rope: torch.Tensor, latent_cache: torc
         rope_rows = gather_rows(rope_cache, block_table[request], context).to(compute)
         keys = torch.cat([latent, rope_rows], -1)
         out[request] = attention(asked[request], keys, latent, softmax_scale)
+    return out
+
+
+def v4_decode(query: torch.Tensor, window_cache: torch.Tensor, compressed_cache: torch.Tensor,
+              block_table: torch.Tensor, context_lens: torch.Tensor, chosen: torch.Tensor,
+              chosen_counts: torch.Tensor, sinks: torch.Tensor, *, softmax_scale: float,
+              window: int, compute: torch.dtype = torch.float64) -> torch.Tensor:  # fmt: skip
+    """Shapes as in `v4_decode.v4_decode`; the sink is a key whose value is zero."""
+    out = torch.zeros(query.shape, dtype=compute, device=query.device)
+    for request in range(query.shape[0]):
+        context = int(context_lens[request])
+        near = gather_rows(window_cache, block_table[request], context)[max(0, context - window) :]
+        indices = chosen[request, : int(chosen_counts[request])]
+        far = compressed_cache[indices[indices >= 0].long()]
+        rows = torch.cat([near, far]).to(compute)
+        scores = (query[request].to(compute) @ rows.T) * softmax_scale
+        weights = torch.cat([scores, sinks[:, None].to(compute)], 1).softmax(-1)
+        out[request] = weights[:, :-1] @ rows
     return out
 
 

@@ -55,6 +55,21 @@ def test_mla_decode_agrees_with_its_reference(
     child.demand(f"mla_decode {shape} {dtype} {combine}")
 
 
+@every_combine
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "window_and_chosen",
+        "context_inside_window",
+        "holes_fill_a_block",
+        "all_heads_full_width",
+        "empty_request",
+    ],
+)
+def test_v4_decode_agrees_with_its_reference(child: TrialChild, shape: str, combine: str) -> None:
+    child.demand(f"v4_decode {shape} {combine}")
+
+
 @both_caches
 @pytest.mark.parametrize(
     "shape",

@@ -21,7 +21,7 @@ MLA_SHAPES = {
 
 def catalogue() -> dict[str, Trial]:
     """All trials, in the order of the table."""
-    return dict([*attention(), *caches(), *tokens(), *engine(), *refusals()])
+    return dict([*attention(), *sparse_attention(), *caches(), *tokens(), *engine(), *refusals()])
 
 
 def attention() -> Iterator[tuple[str, Trial]]:
@@ -36,6 +36,12 @@ def attention() -> Iterator[tuple[str, Trial]]:
         for name, chunked in prefill.SHAPES.items():
             trial = partial(prefill.prefill, shape=chunked, cache=torch_dtype)
             yield f"prefill_attention {name} {dtype}", trial
+
+
+def sparse_attention() -> Iterator[tuple[str, Trial]]:
+    for combine in COMBINES:
+        for name, shape in decode.SPARSE_SHAPES.items():
+            yield f"v4_decode {name} {combine}", partial(decode.v4, shape=shape, combine=combine)
 
 
 def caches() -> Iterator[tuple[str, Trial]]:

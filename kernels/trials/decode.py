@@ -12,6 +12,7 @@ from kernels.mla_decode import mla_decode
 from kernels.split_merge import SplitLaunch
 from kernels.trials.outcome import Outcome, compare
 from kernels.trials.paged import E4M3, Source
+from kernels.v4_decode import v4_decode
 
 BLOCK_TOKENS = 16
 POLL_TIMEOUT_NS = 2_000_000_000  # on a GPU a waiting kernel of a trial gives up after 2 s
@@ -53,9 +54,9 @@ def all_resident() -> AbstractContextManager[object]:
     return scheduled(Rules(resident_max=1_000))
 
 
-def launch_of(shape: Shape, combine: str, order: str = "tile_fastest") -> SplitLaunch:
+def launch_of(splits: int, combine: str) -> SplitLaunch:
     timeout = 0 if interpreted() else POLL_TIMEOUT_NS
-    return SplitLaunch(shape.splits, combine, order, timeout)
+    return SplitLaunch(splits, combine, "tile_fastest", timeout)
 
 
 def gqa(name: str, device: str, shape: Shape, cache: torch.dtype, combine: str) -> Outcome:
@@ -70,7 +71,7 @@ def gqa(name: str, device: str, shape: Shape, cache: torch.dtype, combine: str) 
         scales = (source.scales(paged, shape.kv_heads), source.scales(paged, shape.kv_heads))
     arguments = (query, keys, values, paged.block_table, paged.context_lens)
     with all_resident():
-        out = gqa_decode(*arguments, launch_of(shape, combine), scales=scales,
+        out = gqa_decode(*arguments, launch_of(shape.splits, combine), scales=scales,
                          block_tokens=BLOCK_TOKENS)  # fmt: skip
     truth = reference.gqa_decode(*arguments, scales=scales)
     rounded = reference.gqa_decode(*arguments, scales=scales, compute=torch.bfloat16)
@@ -89,10 +90,56 @@ def mla(name: str, device: str, shape: Shape, cache: torch.dtype, combine: str) 
     scale = source.scales(paged) if cache == E4M3 else None
     arguments = (query, query_rope, latents, ropes, paged.block_table, paged.context_lens)
     with all_resident():
-        out = mla_decode(*arguments, launch_of(shape, combine), softmax_scale=0.05,
+        out = mla_decode(*arguments, launch_of(shape.splits, combine), softmax_scale=0.05,
                          latent_scale=scale, block_tokens=BLOCK_TOKENS)  # fmt: skip
     truth = reference.mla_decode(*arguments, softmax_scale=0.05, latent_scale=scale)
     rounded = reference.mla_decode(
         *arguments, softmax_scale=0.05, latent_scale=scale, compute=torch.bfloat16
+    )
+    return compare(out, truth, rounded)
+
+
+@dataclass(frozen=True, slots=True)
+class Sparse:
+    """A window that slides, and rows chosen behind it; `holes` chosen rows are missing."""
+
+    lengths: tuple[int, ...]
+    chosen: tuple[int, ...]
+    window: int = 24
+    holes: int = 0
+    heads: int = 16
+    splits: int = 3
+    latent: int = 128
+
+
+SPARSE_SHAPES = {
+    "window_and_chosen": Sparse((70, 9), (37, 0)),
+    "context_inside_window": Sparse((5, 1), (0, 3)),
+    "holes_fill_a_block": Sparse((40,), (40,), holes=35),
+    "all_heads_full_width": Sparse((30,), (21,), heads=64, latent=512, splits=2),
+    "empty_request": Sparse((0, 33), (0, 5), splits=4),
+}
+
+
+def v4(name: str, device: str, shape: Sparse, combine: str) -> Outcome:
+    """Sparse decode in bf16: window, compressed rows by number, and a sink."""
+    source = Source(name, device)
+    paged = source.paged(4, shape.lengths)
+    requests, k = len(shape.lengths), max(shape.chosen) + 1
+    query = source.normal(requests, shape.heads, shape.latent, dtype=torch.bfloat16)
+    window_cache = source.cache(paged, shape.latent, dtype=torch.bfloat16)
+    compressed = source.normal(64, shape.latent, dtype=torch.bfloat16)
+    rows = [torch.randperm(64, generator=source.generator)[:k] for _ in range(requests)]
+    chosen = torch.stack(rows).to(torch.int32).to(device)
+    chosen[:, : shape.holes] = -1
+    sinks = source.normal(shape.heads)
+    arguments = (query, window_cache, compressed, paged.block_table, paged.context_lens, chosen,
+                 source.integers(*shape.chosen), sinks)  # fmt: skip
+    with all_resident():
+        out = v4_decode(*arguments, launch_of(shape.splits, combine), softmax_scale=0.09,
+                        window=shape.window, block_tokens=BLOCK_TOKENS)  # fmt: skip
+    truth = reference.v4_decode(*arguments, softmax_scale=0.09, window=shape.window)
+    rounded = reference.v4_decode(
+        *arguments, softmax_scale=0.09, window=shape.window, compute=torch.bfloat16
     )
     return compare(out, truth, rounded)

@@ -18,6 +18,7 @@ from kernels.rope import rope
 from kernels.sample import sample_greedy
 from kernels.split_merge import SplitLaunch
 from kernels.trials.outcome import Outcome
+from kernels.v4_decode import v4_decode
 
 BF16 = torch.bfloat16
 LAUNCH = SplitLaunch(2)
@@ -49,6 +50,12 @@ def mla(query: torch.Tensor, latents: torch.Tensor) -> object:
     ropes = zeros(*latents.shape[:2], 64)
     return mla_decode(query, zeros(*query.shape[:2], 64), latents, ropes, integers(1, 2),
                       integers(1), LAUNCH, softmax_scale=1.0)  # fmt: skip
+
+
+def v4(query: torch.Tensor) -> object:
+    return v4_decode(query, zeros(4, 4, 512), zeros(9, 512), integers(1, 2), integers(1),
+                     integers(1, 3), integers(1), zeros(16, dtype=torch.float32), LAUNCH,
+                     softmax_scale=1.0)  # fmt: skip
 
 
 def prefill(dim: int, chunk_max: int) -> object:
@@ -84,6 +91,8 @@ REFUSALS: dict[str, tuple[Callable[[], object], str]] = {
     "mla heads": (lambda: mla(zeros(1, 20, 512), zeros(4, 4, 512)), "multiple of 16"),
     "mla latent": (lambda: mla(zeros(1, 16, 500), zeros(4, 4, 500)), "512"),
     "mla page size": (lambda: mla(zeros(1, 16, 512), zeros(4, 5, 512)), "page size 5"),
+    "v4 heads": (lambda: v4(zeros(1, 8, 512)), "multiple of 16"),
+    "v4 dtype": (lambda: v4(zeros(1, 16, 512, dtype=torch.float32)), "the query's dtype"),
     "prefill head dim": (lambda: prefill(80, 3), "head dim 80 is not supported"),
     "prefill chunk": (lambda: prefill(64, 0), "chunk_max"),
     "splits": (lambda: SplitLaunch(0), "at least 1"),
