@@ -12,6 +12,8 @@ from chaos.event import Event
 from chaos.history import History
 from chaos.life import Life
 
+# Guards that clean up after something else has ended a request, its client's going away included.
+OF_CLEANUP = frozenset({"abort_propagation", "page_quarantine", "skip_to_failed"})
 LOG_SLACK_S = 0.3  # a router's log line reaches us this much after the reply it is about
 
 
@@ -67,9 +69,11 @@ def fates(history: History) -> tuple[Fate, ...]:
     An affected request was *caught* when it ended with an honest error, or late but completely,
     and a guard's own event names it. The guard's budget counts from the moment at which the
     request was affected, and both the event and the ending must be in it. Of several guards the
-    first in time counts: the later ones clean up. Where no guard speaks, an honest error within
-    `settle_s` names itself. What ended completely, late, and unnamed, is *delayed* when the
-    specification's `delay_s` tolerates it and *overran* otherwise.
+    first in time counts, but those whose task is to clean up count last: a router that fails one
+    leg closes the other, and whoever frees its pages a millisecond later did not catch it. Where
+    no guard speaks, an honest error within `settle_s` names itself. What ended completely, late,
+    and unnamed, is *delayed* when the specification's `delay_s` tolerates it and *overran*
+    otherwise.
     """
     reading = _Reading(history)
     return tuple(reading.fate(one) for one in history.lives.values() if not one.is_recovery)
@@ -124,13 +128,14 @@ class _Reading:
         # After a client has gone, cleaning up is a guard's whole task; else it comes too late
         # to be what ended the request.
         gone = ending(settled) is Ending.CANCELLED
-        for event in life.guards:
-            overdue_ns = from_ns + ns(self._budget_s(event))
-            spoke = event.at_ns <= settled.at_ns + ns(LOG_SLACK_S) or gone
-            in_budget = max(event.at_ns, settled.at_ns) <= overdue_ns
-            if spoke and in_budget and event.at_ns >= begin_ns:
-                return event
-        return None
+        named = [
+            event
+            for event in life.guards
+            if event.at_ns >= begin_ns
+            and (event.at_ns <= settled.at_ns + ns(LOG_SLACK_S) or gone)
+            and max(event.at_ns, settled.at_ns) <= from_ns + ns(self._budget_s(event))
+        ]
+        return min(named, key=_rank, default=None)
 
     def _budget_s(self, guard: Event) -> float:
         name = str(guard.detail.get("guard"))
@@ -153,3 +158,7 @@ class _Reading:
             return State.CAUGHT, error_name(settled)
         in_time = self._late_s(life, settled) <= self._budgets.delay_s
         return (State.DELAYED if in_time else State.OVERRAN), None
+
+
+def _rank(guard: Event) -> tuple[bool, int]:
+    return guard.detail.get("guard") in OF_CLEANUP, guard.seq

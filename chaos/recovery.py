@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from threading import Event
 
 from chaos.baseline import Baseline, control_rest
-from chaos.clock import ns, seconds
+from chaos.clock import ns
 from chaos.contracts import Request, Stack
 from chaos.deadline import within
 from chaos.history import History
@@ -18,6 +18,7 @@ from chaos.seed import source
 from chaos.specification import Budgets
 
 POLL_S = 0.1  # between two readings of the resources
+READ_S = 2.0  # one reading of all; the last one gets it in full, or it would be cut short
 PROMPT_CHARS = 48
 TOKENS = 8
 SLACK_S = 0.5  # for the answer of a bounded call to reach us
@@ -66,8 +67,7 @@ class Recovery:
         overdue_ns = self.recorder.now_ns() + ns(self.budgets.recover_s)
         pause = Event()
         while True:
-            left_s = max(POLL_S, seconds(overdue_ns - self.recorder.now_ns()))
-            now = read_all(self.stack.resources, self.recorder, left_s)
+            now = read_all(self.stack.resources, self.recorder, READ_S)
             if baseline.is_back(now) or self.recorder.now_ns() >= overdue_ns:
                 return
             pause.wait(POLL_S)

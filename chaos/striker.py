@@ -110,12 +110,14 @@ class Striker:
         began_ns = self._recorder.now_ns()
         try:
             with self.strike.fault.inject(stack, rng) as proof:
-                took_s = seconds(self._recorder.now_ns() - began_ns)
-                self._note(Kind.STRUCK, self._read(proof), entry_s=took_s)
+                # It hurts from here on, however long the reading of its proof may take.
+                at_ns = self._recorder.now_ns()
+                entry_s = seconds(at_ns - began_ns)
+                self._note(Kind.STRUCK, at_ns, self._read(proof), entry_s=entry_s)
                 self._entered.set()
                 self._released.wait(self.strike.for_s + self._budgets.heal_s)
                 evidence = self._read(proof)
-            self._note(Kind.HEALED, evidence)
+            self._note(Kind.HEALED, self._recorder.now_ns(), evidence)
         except Exception as error:  # noqa: BLE001 - a thread has nobody to raise to
             self._recorder.tool_error("fault", self.strike_id, repr(error))
         finally:
@@ -130,6 +132,6 @@ class Striker:
             self._recorder.tool_error("fault", self.strike_id, f"proof: {error!r}")
             return Evidence(False)
 
-    def _note(self, kind: Kind, evidence: Evidence, **more: Json) -> None:
+    def _note(self, kind: Kind, at_ns: int, evidence: Evidence, **more: Json) -> None:
         detail = {**evidence.detail, **more, "bit": evidence.bit}
-        self._recorder.write("fault", kind, self.strike_id, detail)
+        self._recorder.accept(Mark(at_ns, "fault", kind, self.strike_id, detail=detail))

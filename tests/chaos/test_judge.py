@@ -98,6 +98,12 @@ def test_the_first_of_several_guards_is_the_one_that_caught() -> None:
     assert one(SENT + GUARD + second + REFUSED).by == "waiting_timeout"
 
 
+def test_a_guard_that_cleans_up_counts_only_where_no_other_guard_spoke() -> None:
+    cleanup = "3.8 decode-0 guard r1 guard=abort_propagation why=gone\n"
+    assert one(SENT + cleanup + GUARD + REFUSED).by == "waiting_timeout"
+    assert one(SENT + cleanup + REFUSED).by == "abort_propagation"
+
+
 def test_an_error_later_than_any_budget_is_silent() -> None:
     assert one(SENT + GUARD + REFUSED.replace("4.0", "7.2")).outcome is Outcome.SILENT
 
