@@ -43,7 +43,7 @@ class SseParser:
                 event = self._complete()
                 if event is not None:
                     yield event
-            elif not line.startswith(b":"):
+            else:
                 self._field(line.decode("utf-8", "replace"))
 
     def _lines(self, chunk: bytes) -> list[bytes]:
@@ -60,7 +60,7 @@ class SseParser:
         return lines
 
     def _field(self, line: str) -> None:
-        name, _, value = line.partition(":")
+        name, _, value = line.partition(":")  # a comment is a field without a name
         value = value.removeprefix(" ")
         if name == "data":
             self._data.append(value)

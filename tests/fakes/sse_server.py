@@ -8,6 +8,7 @@ import json
 import os
 import queue
 import socket
+import struct
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -47,6 +48,12 @@ class Asked:
         """Close the connection without a proper end."""
         assert self.request.transport is not None
         self.request.transport.abort()
+
+    def linger(self, seconds: int) -> None:
+        """How long a close may wait for the client; 0: it is a reset."""
+        assert self.request.transport is not None
+        connection = self.request.transport.get_extra_info("socket")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, seconds))
 
 
 def event(payload: Mapping[str, object] | str) -> str:

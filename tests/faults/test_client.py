@@ -216,8 +216,13 @@ def test_a_half_close_does_not_wait_for_a_reply(stack: Stack, server: SseServer)
     assert evidence.detail["status"] is None
 
 
-def test_a_peer_that_closed_first_was_not_half_closed(stack: Stack, server: SseServer) -> None:
+@pytest.mark.parametrize("linger_s", [None, 0], ids=["by-fin", "by-reset"])
+def test_a_peer_that_closed_first_was_not_half_closed(
+    stack: Stack, server: SseServer, linger_s: int | None
+) -> None:
     async def hang_up(asked: Asked) -> web.StreamResponse:
+        if linger_s is not None:
+            asked.linger(linger_s)
         asked.cut()
         return asked.response
 

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
@@ -15,16 +15,16 @@ from chaos.contracts import Clients as ClientsContract
 from chaos.contracts import Request
 from chaos.event import Kind, Mark
 from stack.clients import BatchRunning, Clients
-from stack.load_process import LoadGeneratorDied
-from tests.fakes.heard import Heard, soon
-from tests.fakes.sse_server import SOON_S, SseServer, endless, silent, stalled
+from stack.load_process import LoadGeneratorDied, Report
+from tests.fakes.heard import Heard
+from tests.fakes.sse_server import SOON_S, SseServer, endless, silent
 
 HELLO = Request("r0", 0.0, "hello", 5)
 
 
 @pytest.fixture
 def server() -> Generator[SseServer]:
-    with SseServer({"stalled": stalled, "silent": silent, "endless": endless}) as one:
+    with SseServer({"silent": silent, "endless": endless}) as one:
         yield one
 
 
@@ -41,6 +41,34 @@ def hung(name: str) -> Request:
 def alive(pid: int) -> bool:
     """Whether there is still a process, or a child that nobody has waited for."""
     return Path(f"/proc/{pid}").exists()
+
+
+class DeafProcess:
+    """Takes every command; its lines are what a test says."""
+
+    def __init__(self, hear: Callable[[Report], None], _on_spawn: object) -> None:
+        self.hear = hear
+
+    def ask(self, _command: str, _timeout_s: float, **_arguments: object) -> object:
+        return True
+
+    def close(self, _within_s: float) -> None:
+        return
+
+
+def test_a_line_of_another_batch_is_not_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    hears: list[Callable[[Report], None]] = []
+
+    def spawn(hear: Callable[[Report], None], on_spawn: object) -> DeafProcess:
+        hears.append(hear)
+        return DeafProcess(hear, on_spawn)
+
+    monkeypatch.setattr("stack.clients.LoadProcess", spawn)
+    heard = Heard()
+    Clients("http://127.0.0.1:9").start([HELLO], heard)
+    for batch in (0, 1, 2):
+        hears[0](Report(0, batch, (Mark(batch, "client", Kind.SENT, "r0"),)))
+    assert [mark.at_ns for mark in heard.marks] == [1]
 
 
 def test_it_fits_the_contract(clients: Clients) -> None:
@@ -89,68 +117,6 @@ def test_after_stop_nothing_is_heard_and_another_batch_plays(
     assert clients.wait(SOON_S)
     assert len(first.marks) == heard_until_then
     assert second.of("r0") == [Kind.SENT, Kind.TOKENS, Kind.FINISHED]
-
-
-def test_disconnect_cancels_an_open_request_and_the_server_sees_it(
-    clients: Clients, server: SseServer
-) -> None:
-    heard = Heard()
-    clients.start([hung("stalled")], heard)
-    heard.wait_for(Kind.TOKENS, "stalled", times=2)
-    assert clients.disconnect("stalled", SOON_S)
-    assert clients.wait(SOON_S)
-    assert heard.of("stalled") == [Kind.SENT, Kind.TOKENS, Kind.CANCELLED]
-    assert server.left.get(timeout=SOON_S) == "stalled"
-
-
-def test_disconnect_cancels_a_request_that_has_no_reply_yet(
-    clients: Clients, server: SseServer
-) -> None:
-    heard = Heard()
-    clients.start([hung("silent")], heard)
-    server.next_asked()
-    assert clients.disconnect("silent", SOON_S)
-    assert server.left.get(timeout=SOON_S) == "silent"
-    assert clients.wait(SOON_S)
-    assert heard.of("silent") == [Kind.SENT, Kind.CANCELLED]
-
-
-def test_disconnect_is_false_before_after_and_without_a_request(clients: Clients) -> None:
-    heard = Heard()
-    clients.start([HELLO, Request("later", 60.0, "hello", 5)], heard)
-    heard.wait_for(Kind.FINISHED, "r0")
-    assert not clients.disconnect("r0", SOON_S)
-    assert not clients.disconnect("later", SOON_S)
-    assert not clients.disconnect("never heard of", SOON_S)
-
-
-def test_a_cancelled_round_is_sent_again_while_tries_remain(clients: Clients) -> None:
-    heard = Heard()
-    clients.start([Request("stalled", 0.0, "hello", 5, tries_max=2)], heard)
-    heard.wait_for(Kind.TOKENS, "stalled")
-    assert clients.disconnect("stalled", SOON_S)
-    assert clients.wait(SOON_S)
-    assert heard.ending("stalled+1").kind is Kind.FINISHED
-
-
-def test_a_paused_reply_backs_up_and_goes_on_when_resumed(clients: Clients) -> None:
-    heard = Heard()
-    clients.start([hung("endless")], heard)
-    heard.wait_for(Kind.TOKENS, "endless", times=3)
-    assert clients.pause_reading("endless", SOON_S)
-    heard_while_paused = heard.pieces("endless")
-    assert not clients.pause_reading("endless", SOON_S)
-    assert soon(lambda: bool(clients.unread_bytes("endless", SOON_S)))
-    assert heard.pieces("endless") == heard_while_paused
-    assert clients.resume_reading("endless", SOON_S)
-    assert not clients.resume_reading("endless", SOON_S)
-    heard.wait_for(Kind.TOKENS, "endless", times=heard_while_paused + 1)
-
-
-def test_nothing_is_paused_that_is_not_open(clients: Clients) -> None:
-    assert not clients.pause_reading("r0", SOON_S)
-    assert not clients.resume_reading("r0", SOON_S)
-    assert clients.unread_bytes("r0", SOON_S) is None
 
 
 def test_a_load_generator_that_dies_is_told_and_nobody_waits(clients: Clients) -> None:

@@ -91,20 +91,23 @@ def test_it_is_in_a_process_group_of_its_own(process: LoadProcess) -> None:
     assert os.getpgid(process.pid) == process.pid
 
 
-def test_it_dies_with_the_process_that_started_it() -> None:
+def test_it_dies_with_its_parent_even_if_somebody_holds_its_pipes() -> None:
     program = (
-        "import time; from stack.load_process import LoadProcess\n"
+        "import os, subprocess, time; from stack.load_process import LoadProcess\n"
         "process = LoadProcess(print); process.ask('ping', 20.0)\n"
-        "print(process.pid, flush=True); time.sleep(60)"
+        "pipes = [int(name) for name in os.listdir('/proc/self/fd') if int(name) > 2]\n"
+        "holder = subprocess.Popen(['sleep', '60'], pass_fds=pipes)\n"
+        "print(process.pid, holder.pid, flush=True); time.sleep(60)"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, env=environment
     ) as parent:
         assert parent.stdout is not None
-        pid = int(parent.stdout.readline())
+        pid, holder = (int(word) for word in parent.stdout.readline().split())
         child = os.pidfd_open(pid)
         parent.kill()
     ended, _, _ = select.select([child], [], [], SOON_S)  # a pidfd is readable when it ended
     os.close(child)
+    os.kill(holder, signal.SIGKILL)
     assert ended

@@ -71,6 +71,12 @@ def test_several_data_lines_are_one_event() -> None:
     ]
 
 
+def test_a_line_end_that_is_cut_in_two_is_one_line_end() -> None:
+    parser = SseParser()
+    assert list(parser.feed(b"data: one\r")) == []
+    assert list(parser.feed(b"\ndata: two\r\n\r\n")) == [SseEvent("one\ntwo")]
+
+
 def test_an_event_without_data_is_no_event() -> None:
     assert list(SseParser().feed(b"event: news\n\ndata: x\n\n")) == [SseEvent("x")]
 
