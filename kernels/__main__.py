@@ -1,4 +1,4 @@
-"""`python -m kernels`: aot, prove, sweep. Exit 0 good, 1 found something, 2 bad usage."""
+"""`python -m kernels COMMAND`. Exit 0 good, 1 found something, 2 bad usage or no GPU."""
 
 import argparse
 import importlib
@@ -6,6 +6,8 @@ import sys
 
 COMMANDS = {
     "aot": "compile every shipped kernel without a GPU and compare with the golden table",
+    "bandwidth": "measure decode on the GPU that is here, against a copy and against its peers",
+    "reproduce": "launch the deadlock on the GPU that is here, bounded by its clock",
     "prove": "prove from the kernel and the launch plan whether a launch deadlocks on a GPU",
     "sweep": "map TARGET_CTAS, context and batch to safe, deadlock or refused",
 }
