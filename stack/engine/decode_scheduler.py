@@ -10,9 +10,9 @@ from stack.engine.knobs import Knobs
 from stack.engine.model import Cache, Transformer
 from stack.engine.order import Failure, Order
 from stack.engine.outlets import DecodeOutlet
-from stack.engine.page_pool import PagePool
+from stack.engine.page_pool import PagePool, pages_for
 from stack.engine.sampler import sample
-from stack.engine.sequence import Sequence, pages_for
+from stack.engine.sequence import Sequence
 
 
 class DecodeScheduler:

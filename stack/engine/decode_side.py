@@ -10,6 +10,7 @@ from functools import partial
 
 from chaos.stage import Stage
 from stack.engine.decode_scheduler import DecodeScheduler
+from stack.engine.ending import Ending
 from stack.engine.failpoints import Failpoints
 from stack.engine.guards.kv_verification import KvVerification
 from stack.engine.guards.page_quarantine import PageQuarantine
@@ -19,7 +20,6 @@ from stack.engine.order import Failure
 from stack.engine.prefill_peer import PrefillPeer
 from stack.engine.room import Room, State
 from stack.engine.rooms import SWEEP_S, Rooms
-from stack.engine.sequence import Ending
 from stack.engine.step_loop import StepLoop
 from stack.engine.wire import line
 
@@ -38,6 +38,7 @@ class Wanted:
     acknowledged: bool = False
     writer_stopped: bool = False  # the prefill said so
     wrote: bool = False  # and that it had sent something before
+    complete: bool = False  # its done signal came: nothing further will be written
     kv_closed: bool = False  # its KV connection came and went
 
 
@@ -121,7 +122,7 @@ class DecodeSide:
         if peer is not None and failure is not None and not told:
             text = {"code": failure.code, "message": failure.message}
             peer.send(line("abort", room=room.number, **text))
-        exposed = room.announced and not wanted.arrived.done()
+        exposed = room.announced and not wanted.complete
         held = failure is not None and exposed and self._quarantine.on
         if held:
             self._hold(room, wanted)
@@ -177,6 +178,7 @@ class DecodeSide:
     def finished(self, room: int, arrivals: Arrivals, first_token: int) -> None:
         wanted = self._wanted.get(room)
         if wanted is not None and not wanted.arrived.done():
+            wanted.complete = True
             wanted.arrived.set_result((arrivals, first_token))
 
     def closed(self, room: int) -> None:

@@ -6,8 +6,8 @@ import asyncio
 import json
 from typing import Any
 
+from stack.engine.ending import Ending
 from stack.engine.order import Failure
-from stack.engine.sequence import Ending
 
 CHANNEL_LINE_BYTES_MAX = 1 << 26
 

@@ -19,7 +19,7 @@ from stack.engine.config import WorkerConfig
 from stack.engine.desk import CHANNEL_LINE_BYTES_MAX, Desk
 from stack.engine.failpoints import ENGINE_SITES, Armed, Failpoints
 from stack.engine.guards.skip_to_failed import SkipToFailed
-from stack.engine.half import Half, decode_half, prefill_half
+from stack.engine.half import decode_half, prefill_half
 from stack.engine.knobs import Knobs
 from stack.engine.ledger import Ledger
 from stack.engine.order import Failure, Order
@@ -155,6 +155,3 @@ def _die_of(task: asyncio.Task[Any]) -> None:
         traceback.print_exception(task.exception())
         sys.stderr.flush()
         os._exit(BUG_EXIT_CODE)
-
-
-__all__ = ["EngineProcess", "Half"]

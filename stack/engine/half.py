@@ -16,6 +16,7 @@ from stack.engine.config import WorkerConfig
 from stack.engine.decode_scheduler import DecodeScheduler
 from stack.engine.decode_side import DecodeSide
 from stack.engine.desk import Desk
+from stack.engine.ending import Ending
 from stack.engine.failpoints import Failpoints
 from stack.engine.guards.bootstrap_timeout import BootstrapTimeout
 from stack.engine.guards.heartbeat_to_decode import HeartbeatToDecode
@@ -33,7 +34,6 @@ from stack.engine.prefill_peer import PrefillPeer
 from stack.engine.prefill_scheduler import PrefillScheduler
 from stack.engine.prefill_side import PrefillSide
 from stack.engine.rooms import Rooms, Side, Timer
-from stack.engine.sequence import Ending
 from stack.engine.step_loop import StepLoop
 from stack.engine.wire import BadFrame, line
 

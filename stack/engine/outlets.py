@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from stack.engine.ending import Ending
 from stack.engine.order import Failure
-from stack.engine.sequence import Ending
 
 
 class PrefillOutlet(Protocol):

@@ -56,3 +56,7 @@ class PagePool:
 
     def discharge(self, room: int) -> None:
         self.give_back(self._quarantined.pop(room, ()))
+
+
+def pages_for(positions: int, page_size: int) -> int:
+    return -(-positions // page_size)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from stack.engine import alphabet
+from stack.engine.ending import Ending
 from stack.engine.order import Order
 
 
@@ -35,13 +36,3 @@ class Sequence:
         if len(self.output) >= order.tokens_max:
             return Ending("length", 0)
         return None
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    reason: str  # "stop" | "length"
-    hidden: int  # that many last tokens are not part of the reply
-
-
-def pages_for(positions: int, page_size: int) -> int:
-    return -(-positions // page_size)

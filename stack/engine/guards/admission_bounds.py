@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stack.engine.order import BAD_REQUEST, UNAVAILABLE, Failure, Order
-from stack.engine.sequence import pages_for
+from stack.engine.page_pool import pages_for
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,12 @@ import torch
 
 from kernels import dispatch
 from stack.engine.decode_scheduler import DecodeScheduler
+from stack.engine.ending import Ending
 from stack.engine.failpoints import ENGINE_SITES, Failpoints
 from stack.engine.half import model
 from stack.engine.knobs import default_knobs
 from stack.engine.order import Failure, Order
 from stack.engine.prefill_scheduler import PrefillScheduler
-from stack.engine.sequence import Ending
 
 KNOBS = replace(default_knobs(), kv_pages=2600, chunk_tokens=48, context_max=1024)
 SLOT_BYTES = 2 * 16 * 4  # kv_heads, head_dim, float32
@@ -172,7 +172,7 @@ def damages(count: int) -> dict[str, object]:
     rooms, truth = [0], [0]
     for index in range(count):
         if index % 50 == 0:
-            clean = order(random, random.choice((48, 160, 400)), tokens_max=16)
+            clean = order(random, random.choice((48, 96, 160)), tokens_max=16)
             rooms = core.computed([clean])
             truth = core.replies([clean], rooms)[0]
         kind = ("swap", "flip")[index % 2]

@@ -206,6 +206,13 @@ class Pair:
     def guards(self, request_id: str) -> list[str]:
         return [str(mark.detail["guard"]) for mark in self.seen(Kind.GUARD, request_id)]
 
+    def first_guard(self, request_id: str) -> str:
+        """Its mark may come a little after the reply does."""
+        return until(lambda: self.guards(request_id), f"a guard acts on {request_id}")[0]
+
+    def guarded(self, request_id: str, guard: str) -> bool:
+        return until(lambda: guard in self.guards(request_id), f"{guard} acts on {request_id}")
+
     def idle(self) -> bool:
         """Nothing is open, and every page is back."""
         return all(

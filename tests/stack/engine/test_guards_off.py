@@ -112,7 +112,7 @@ def test_a_body_that_nobody_reads_is_given_up(new_pair: NewPair) -> None:
         next(lines)
         until(lambda: pair.guards("unread"), "the guard acts")
     wait([prefill], BOUND_S)
-    assert pair.guards("unread")[0] == "stream_idle_guard"
+    assert pair.first_guard("unread") == "stream_idle_guard"
     until(pair.idle, "its slot and pages are free")
 
 
@@ -125,7 +125,7 @@ def test_a_full_worker_refuses_at_once(new_pair: NewPair) -> None:
     for caller in callers:
         caller.hang_up()
     assert (refused.status, refused.code) == (503, "admission_bounds")
-    assert pair.guards("third") == ["admission_bounds"]
+    assert pair.first_guard("third") == "admission_bounds"
 
 
 def test_health_turns_red_when_a_step_hangs_and_the_watchdog_is_off(new_pair: NewPair) -> None:
