@@ -29,6 +29,10 @@ class History:
     def __len__(self) -> int:
         return len(self.events)
 
+    def __bool__(self) -> bool:
+        """An empty history is still one: `if history.control` asks whether there is a control."""
+        return True
+
     def of(self, kind: Kind) -> Sequence[Event]:
         return self._index[0].get(kind, ())
 

@@ -34,6 +34,11 @@ class Budgets:
         for name in self.__slots__:
             if getattr(self, name) <= 0:
                 raise ValueError(f"a bound must be positive: {name}={getattr(self, name)}")
+        if self.converge_s < self.settle_s:
+            raise ValueError(
+                f"converge_s={self.converge_s:g} must be at least settle_s={self.settle_s:g}: "
+                f"we would stop watching before a request can be called hung"
+            )
 
 
 @dataclass(frozen=True, slots=True)

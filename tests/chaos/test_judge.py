@@ -387,3 +387,19 @@ def test_a_guard_that_spoke_before_the_strike_caught_nothing() -> None:
         ("S1", Outcome.CAUGHT, "error reply 504"),
         ("fault-free", Outcome.FALSE_ALARM, "waiting_timeout"),
     ]
+
+
+def test_a_guard_beyond_its_budget_does_not_catch_what_overran_beside_what_was_caught() -> None:
+    late = """
+        1.0 client   sent r2
+        7.1 decode-0 guard r2 guard=waiting_timeout why=silence
+        7.2 client   refused r2 status=503
+    """
+    (verdict,) = judge(told(SENT + GUARD + REFUSED + late + QUIET))
+    assert verdict.outcome is Outcome.SILENT
+
+
+def test_silence_of_one_among_those_that_were_caught_is_not_claimed_blindly() -> None:
+    load = played(SENT + GUARD + REFUSED + "1.0 client sent r2")
+    table = history(load, control=CONTROL, strikes=[strike()], alerts=[PINNED])
+    assert [verdict.outcome for verdict in judge(table)] == [Outcome.UNKNOWN]

@@ -37,7 +37,7 @@ def test_it_is_hopeless_when_all_that_wait_have_hung(
 
 
 def test_the_time_of_detection_is_waited_for_when_it_is_longer() -> None:
-    vigil = Vigil(Budgets(settle_s=1.0, detect_s=4.0))
+    vigil = Vigil(Budgets(settle_s=1.0, detect_s=4.0, converge_s=1.0))
     for mark in marks("1 client sent r1"):
         vigil.hear(mark)
     assert not vigil.is_hopeless(BEGIN_NS + ns(4.9))
