@@ -35,14 +35,23 @@ class Ground:
         self._idle: list[Switchboard] = []
         self._open: list[Switchboard] = []
         self._stacks = 0
+        self._nurseries = 0
         self._lock = threading.Lock()
 
     @property
     def nursery(self) -> Nursery:
-        """Where workers are born. The first call starts it and does not wait for it."""
+        """Where workers are born. The first call starts it and does not wait for it.
+
+        One that has died is replaced: its workers died with it, and are born again there.
+        """
         with self._lock:
-            if self._nursery is None:
-                self._nursery = Nursery(self.guardian, self.directory)
+            if self._nursery is None or not self._nursery.process.alive:
+                if self._nursery is not None:
+                    self._nursery.close()
+                self._nurseries += 1
+                place = self.directory / f"zygote-{self._nurseries}"
+                place.mkdir()
+                self._nursery = Nursery(self.guardian, place)
             return self._nursery
 
     def stack_directory(self, name: str) -> Path:

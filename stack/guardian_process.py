@@ -26,6 +26,7 @@ from stack import freezer, process_table
 UNDO_MAX_S = 5  # the kernel ends the guardian itself after this
 _KILL_MAX_S = 2.5
 _PROXY_MAX_S = 1.0
+_IN_FLIGHT_S = 0.5  # a request that the dead run had sent may still be carried out for so long
 _LOOK_S = 0.2
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _LIBC = ctypes.CDLL(None)
@@ -107,8 +108,7 @@ class Estate:
         for path in groups:
             freezer.thaw_group(Path(path))
         self._kill(groups)
-        for thing in self._kept("proxies"):
-            _delete_proxies(thing["api"], thing["names"])
+        self._take_off_proxies()
         for path in groups:
             freezer.remove_group(Path(path))
         for thing in self._kept("path"):
@@ -116,6 +116,15 @@ class Estate:
         for thing in self._kept("shm"):
             for path in Path("/dev/shm").glob(thing["prefix"] + "*"):  # noqa: S108 - cleaned, not used
                 _remove(path)
+
+    def _take_off_proxies(self) -> None:
+        """Twice: the run may have died with the order to make one still on its way."""
+        proxies = self._kept("proxies")
+        for pause_s in (0.0, _IN_FLIGHT_S):
+            if proxies:
+                time.sleep(pause_s)
+            for thing in proxies:
+                _delete_proxies(thing["api"], thing["names"])
 
     def _kept(self, kind: str) -> list[Json]:
         return [thing for thing in self.kept if thing["kind"] == kind]

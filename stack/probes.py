@@ -102,8 +102,9 @@ class HealthProbe:
 class ProcessProbe:
     """Descriptors, threads and established connections of a node's processes, from /proc.
 
-    Connections to this very process are left out, with their descriptors: other probes, which
-    read the same node at the same time, must not look like a leak of its.
+    A descriptor of an established connection counts as a connection only: a router's idle
+    pool may grow by one at any time. Connections to this very process are left out altogether:
+    other probes, which read the same node at the same time, must not look like a leak of its.
     """
 
     node: str
@@ -132,7 +133,7 @@ class ProcessProbe:
         descriptors = sum(process_table.descriptor_count(one.pid) for one in processes)
         threads = sum(process_table.thread_count(one.pid) for one in processes)
         return [
-            Reading(f"{self.node}/fds", float(descriptors - len(probes))),
+            Reading(f"{self.node}/fds", float(descriptors - len(theirs))),
             Reading(f"{self.node}/threads", float(threads)),
             Reading(f"{self.node}/established", float(len(theirs) - len(probes))),
         ]

