@@ -22,7 +22,8 @@ class PassageWatch:
     the time; the other toxics need no more than the looks that somebody asks for.
     """
 
-    def __init__(self, look: Callable[[], Traffic | None], toxic: str, stream: str) -> None:
+    def __init__(self, look: Callable[[], Traffic | None], stream: str) -> None:
+        """Takes the look with which all later ones are compared."""
         self._look = look
         self._stream = stream
         self._before = look()
@@ -30,7 +31,14 @@ class PassageWatch:
         self._lock = threading.Lock()
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
-        if toxic == "bandwidth" and self._before is not None:
+
+    def begin_again(self) -> None:
+        """Compare with the link as it is now."""
+        self._before = self._look()
+
+    def keep_looking(self) -> None:
+        """Until the end of the block, whether or not somebody reads."""
+        if self._before is not None:
             self._thread = threading.Thread(target=self._run, name="passage watch", daemon=True)
             self._thread.start()
 

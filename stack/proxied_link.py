@@ -19,7 +19,7 @@ from stack.bounded_toxiproxy import (
 )
 from stack.link_traffic import Route, Traffic, TrafficMeter
 from stack.passage_watch import PassageWatch
-from stack.toxic_proof import CutProof, ToxicProof
+from stack.toxic_proof import CutProof, ToxicProof, only_delays
 
 STREAMS = ("upstream", "downstream")
 CONNECT_S = 1.0  # loopback answers or refuses at once
@@ -111,10 +111,17 @@ class ProxiedLink:
             raise ValueError(f"stream: expected one of {', '.join(STREAMS)}, not {stream!r}")
         name = f"{toxic}_{stream}_{next(self._serial)}"
         asked = _Asked(name, toxic, dict(attributes), stream)
+        # A toxic may act before we can look again: the look before it came on is the one to
+        # compare with. What only delays had no effect on what had passed by then.
+        watch = PassageWatch(self.traffic, stream)
         try:
             self._server.add_toxic(self._proxy, asdict(asked))
             _compare(asked, self._toxics().get(name))
-            with PassageWatch(self.traffic, toxic, stream) as watch:
+            if only_delays(toxic, attributes):
+                watch.begin_again()
+            with watch:
+                if toxic == "bandwidth":
+                    watch.keep_looking()
                 yield ToxicProof(toxic, attributes, stream, lambda: self._has(asked), watch.read)
         finally:
             self._take_off(name)

@@ -9,6 +9,8 @@ from chaos.contracts import Evidence
 from chaos.event import Json
 from stack.link_traffic import Traffic
 
+_CLOSING = frozenset({"timeout", "limit_data", "reset_peer", "slow_close"})
+
 
 @dataclass(frozen=True, slots=True)
 class Passage:
@@ -60,13 +62,20 @@ def took_effect(toxic: str, attributes: Mapping[str, Json], passage: Passage) ->
     | reset_peer | a connection ended |
     | slow_close | a connection ended, or has lost its peer and is still held |
 
-    That a connection ended *because of* the toxic is not proven: it may have ended by itself.
+    That a connection ended *because of* the toxic is not proven: it may have ended by itself,
+    also in the milliseconds between the look before the toxic and its coming on.
     """
-    if toxic in {"timeout", "limit_data", "reset_peer", "slow_close"}:
-        return _closed(toxic, attributes, passage)
-    if toxic == "bandwidth" and not _number(attributes, "rate"):
+    if only_delays(toxic, attributes):
+        return passage.received_bytes > 0
+    if toxic == "bandwidth":
         return passage.held_bytes > 0
-    return toxic != "noop" and passage.received_bytes > 0
+    return toxic in _CLOSING and _closed(toxic, attributes, passage)
+
+
+def only_delays(toxic: str, attributes: Mapping[str, Json]) -> bool:
+    """Does everything arrive in the end, while it is on?"""
+    stalls = toxic == "bandwidth" and _number(attributes, "rate") <= 0
+    return toxic in {"latency", "bandwidth", "slicer"} and not stalls
 
 
 def _closed(toxic: str, attributes: Mapping[str, Json], passage: Passage) -> bool:

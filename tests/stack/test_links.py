@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
 import requests
 
 import stack.bounded_toxiproxy
 import stack.passage_watch
-from stack.bounded_toxiproxy import ToxiproxyRefused, ToxiproxySilent
+from stack.bounded_toxiproxy import (
+    ProxySeen,
+    ToxicSeen,
+    Toxiproxy,
+    ToxiproxyRefused,
+    ToxiproxySilent,
+)
 from stack.link_traffic import Traffic
 from stack.links import Switchboard
 from stack.proxied_link import LinkNotBent, LinkNotHealed
@@ -182,6 +188,39 @@ def test_a_reset_of_an_idle_link_has_not_bitten(wire: Wire) -> None:
         speaker.say(b"lost")
         assert listener.ending() == "end"
         assert proof.read().bit
+
+
+def test_a_reset_that_acts_before_we_can_look_again_has_bitten(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    speaker, listener = wire.open("upstream")
+    toxics = Toxiproxy.toxics
+
+    def act_and_read_back(server: Toxiproxy, proxy: ProxySeen) -> Mapping[str, ToxicSeen]:
+        with contextlib.suppress(OSError):
+            speaker.say(b"lost")
+            listener.ending()
+        return toxics(server, proxy)
+
+    monkeypatch.setattr(Toxiproxy, "toxics", act_and_read_back)
+    with wire.link.bend("reset_peer", {"timeout": 0}, "upstream") as proof:
+        assert proof.read().bit
+
+
+def test_latency_did_not_delay_what_passed_before_it_was_on(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    speaker, listener = wire.open("upstream")
+    add_toxic = Toxiproxy.add_toxic
+
+    def pass_and_add(server: Toxiproxy, proxy: ProxySeen, toxic: Mapping[str, object]) -> None:
+        speaker.say(b"early")
+        assert listener.hear(5) == b"early"
+        add_toxic(server, proxy, toxic)
+
+    monkeypatch.setattr(Toxiproxy, "add_toxic", pass_and_add)
+    with wire.link.bend("latency", {"latency": 1}, "upstream") as proof:
+        assert not proof.read().bit
 
 
 def test_a_proof_that_is_read_after_the_toxic_has_gone_does_not_hold(wire: Wire) -> None:
