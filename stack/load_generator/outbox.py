@@ -15,10 +15,6 @@ MARKS_MAX: Final = 500  # a line this long goes out at once
 UNREAD_BYTES_MAX: Final = 256 << 20  # our reader is stuck: end rather than eat the machine
 
 
-class ReaderStuck(Exception):
-    """Nobody reads our marks any more."""
-
-
 class Outbox:
     """Never blocks the loop: a stamp is taken at the event, the writing comes later."""
 
@@ -58,5 +54,6 @@ class Outbox:
 
     def _send(self, message: Mapping[str, object]) -> None:
         if self._writer.get_write_buffer_size() > UNREAD_BYTES_MAX:
-            raise ReaderStuck(f"{UNREAD_BYTES_MAX} bytes of marks wait for a reader")
+            # Of all exceptions this one ends the loop, also from a timer's callback.
+            raise SystemExit(f"{UNREAD_BYTES_MAX} bytes of marks wait for a reader")
         self._writer.write(wire.line(message))
