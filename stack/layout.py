@@ -69,20 +69,7 @@ def lay_out(
         {node: (urls[node], own[node].peer) for node in prefills},
         {node: urls[node] for node in decodes},
     )
-    bootstrap = {
-        decode: {
-            own[prefill].peer: wiring.link(f"{decode}->{prefill}/bootstrap", own[prefill].peer)
-            for prefill in prefills
-        }
-        for decode in decodes
-    }
-    kv = {
-        prefill: {
-            own[decode].peer: wiring.link(f"{prefill}->{decode}/kv", own[decode].peer)
-            for decode in decodes
-        }
-        for prefill in prefills
-    }
+    routes = {node: _routes(node, plan, own, wiring) for node in own}
     workers = {
         node: WorkerConfig(
             name=node,
@@ -93,12 +80,26 @@ def lay_out(
             admin_port=own[node].admin,
             admin_token=secrets.token_hex(16),
             trace_path=str(trace_path),
-            routes={"bootstrap": bootstrap[node]} if node in decodes else {"kv": kv[node]},
+            routes=routes[node],
             environment=plan.node_environment(node),
         )
         for node in own
     }
     return Layout(wiring.link("client->router", router_port), backends, workers)
+
+
+def _routes(
+    node: str, plan: Plan, own: Mapping[str, _Addresses], wiring: _Wiring
+) -> dict[str, dict[int, int]]:
+    """Which link a node takes to each of its peers: {"kv": {the peer's port: the link's}}."""
+    if node in plan.topology.names("decode"):
+        kind, peers = "bootstrap", plan.topology.names("prefill")
+    else:
+        kind, peers = "kv", plan.topology.names("decode")
+    links = {
+        own[peer].peer: wiring.link(f"{node}->{peer}/{kind}", own[peer].peer) for peer in peers
+    }
+    return {kind: links}
 
 
 def _url(port: int) -> str:
