@@ -245,6 +245,28 @@ class Growing:
         return self._probe.read()
 
 
+class Stale:
+    """A gauge that is written when a request passes, and missed the last one."""
+
+    name = "prefill-0/pages"
+
+    def __init__(self, clients: FakeClients) -> None:
+        self._clients = clients
+
+    def read(self) -> Sequence[Reading]:
+        again = self._clients.played[-1:] == [("recover/again-1",)]
+        return [Reading(self.name, float(bool(self._clients.played) and not again))]
+
+
+def test_a_gauge_that_was_written_late_is_no_leak_once_another_request_has_passed() -> None:
+    planned = experiment(Strike(FakeFault(), for_s=0.05), budgets=replace(BUDGETS, recover_s=5.0))
+    control = run_control(planned, FakeStack())
+    clients = FakeClients(takes_s=0.1)
+    (verdict,) = judge(run(planned, FakeStack(clients, resources=[Stale(clients)]), control))
+    assert ("recover/again-1",) in clients.played
+    assert verdict.outcome is Outcome.TOLERATED, verdict
+
+
 def test_a_probe_of_ours_that_breaks_proves_nothing() -> None:
     stack = FakeStack(signals=[FakeProbe("x/y", fails=KeyError("bug"))])
     assert outcomes(judged(stack, Strike(FakeFault(), for_s=0.05))) == [Outcome.UNKNOWN]
