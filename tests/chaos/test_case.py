@@ -1,0 +1,174 @@
+"""Goal: who is charged with what, where there are several. Method: whole histories by hand."""
+
+from __future__ import annotations
+
+from chaos.judge import judge
+from chaos.verdict import Outcome, Verdict
+from tests.chaos.one_request import (
+    GUARD,
+    PINNED,
+    QUIET,
+    REFUSED,
+    RIGHT,
+    SENT,
+    finished,
+    one,
+    told,
+)
+from tests.chaos.table import CONTROL, STRUCK, history, played, strike
+
+
+def test_the_first_of_several_guards_is_the_one_that_caught() -> None:
+    second = "3.95 router guard r1 guard=router_error_reply why=504\n"
+    assert one(SENT + GUARD + second + REFUSED).by == "waiting_timeout"
+
+
+TWO = (
+    STRUCK.replace("healed   S1", "healed   S1")
+    + """
+    2.0  fault     struck   S2  bit=true
+    3.0  fault     healed   S2  bit=true
+"""
+)
+
+
+def both(load: str, before: str = TWO) -> dict[str, Verdict]:
+    strikes = [strike("S1"), strike("S2")]
+    verdicts = judge(history(played(load, before), control=CONTROL, strikes=strikes))
+    return {verdict.strike: verdict for verdict in verdicts}
+
+
+def test_a_request_under_two_strikes_is_charged_to_both_together() -> None:
+    verdicts = both(SENT + GUARD + REFUSED)
+    assert verdicts["S1"].together == ("S2",)
+    assert verdicts["S2"].together == ("S1",)
+    assert verdicts["S1"].outcome is verdicts["S2"].outcome is Outcome.CAUGHT
+
+
+def test_a_request_after_one_strike_is_charged_only_to_the_one_that_lasts() -> None:
+    verdicts = both("3.5 client sent r1\n 4.0 client refused r1 status=503")
+    assert verdicts["S1"].outcome is Outcome.CAUGHT
+    assert verdicts["S1"].together == ()
+    assert verdicts["S2"].outcome is Outcome.TOLERATED
+
+
+def test_a_later_strike_does_not_excuse_a_request_that_had_hung_already() -> None:
+    late = """
+        10.0  fault     struck   S2  bit=true
+        10.5  fault     healed   S2  bit=true
+    """
+    before = STRUCK.replace("9.0", "11.0") + late
+    verdicts = both(SENT + "10.2 client refused r1 status=503", before)
+    assert verdicts["S1"].outcome is Outcome.SILENT
+
+
+def test_what_a_strike_left_behind_is_charged_to_it() -> None:
+    verdict = one("12.0 client sent r1\n 12.5 client refused r1 status=503\n")
+    assert verdict.outcome is Outcome.CAUGHT
+
+
+def test_what_happened_before_any_strike_is_charged_to_nobody_and_told() -> None:
+    load = "0.3 client sent r1\n 0.5 client refused r1 status=503\n 1.5 client sent r2\n"
+    load += "1.6 client finished r2 finish_reason=stop done=true\n" + QUIET
+    verdicts = judge(told(load))
+    assert [(one.strike, one.outcome) for one in verdicts] == [
+        ("S1", Outcome.TOLERATED),
+        ("fault-free", Outcome.CAUGHT),
+    ]
+
+
+def test_a_fault_free_run_has_one_verdict() -> None:
+    (verdict,) = judge(history(CONTROL, control=CONTROL))
+    assert (verdict.strike, verdict.outcome) == ("fault-free", Outcome.TOLERATED)
+
+
+def test_a_fault_free_run_without_a_control_is_judged_by_the_bounds_alone() -> None:
+    (verdict,) = judge(history(CONTROL))
+    assert verdict.outcome is Outcome.TOLERATED
+    hung = CONTROL.replace("1.5  client    finished r1", "1.5  client    tokens   r1")
+    (verdict,) = judge(history(hung.replace(" 2.", " 12.").replace(" 3.0", " 13.0")))
+    assert verdict.outcome is Outcome.SILENT
+
+
+def test_one_hung_request_among_those_that_were_caught_is_silent() -> None:
+    hung = "1.0 client sent r2\n"
+    (verdict,) = judge(told(SENT + GUARD + REFUSED + hung + QUIET))
+    assert verdict.outcome is Outcome.SILENT
+    assert verdict.about == ("r2", "r1")  # the worst first
+
+
+def test_one_request_that_overran_among_those_that_were_caught_is_silent() -> None:
+    late = "1.0 client sent r2\n 7.2 client refused r2 status=503\n"
+    (verdict,) = judge(told(SENT + GUARD + REFUSED + late + QUIET))
+    assert verdict.outcome is Outcome.SILENT
+    assert verdict.about == ("r2", "r1")
+
+
+def test_several_guards_that_caught_are_all_named() -> None:
+    other = "1.0 client sent r2\n 2.0 client refused r2 status=503\n"
+    assert one(SENT + GUARD + REFUSED + other).by == "error reply 503+waiting_timeout"
+
+
+def test_detection_counts_from_the_first_request_that_overran_when_that_came_later() -> None:
+    before = STRUCK.replace("9.0", "19.9")
+    hung = "10.0 client sent r1\n 12.5 signal reading prefill-0/inflight value=1\n"
+    in_time = f"{hung} 13.9 signal reading prefill-0/inflight value=1\n"
+    (verdict,) = judge(told(in_time + QUIET, before=before))
+    assert verdict.outcome is Outcome.SURFACED
+    late = f"{hung} 13.0 signal reading prefill-0/inflight value=0\n"
+    late += "13.2 signal reading prefill-0/inflight value=1\n 13.5 client sent r2\n"
+    late += "14.2 signal reading prefill-0/inflight value=1\n"
+    (verdict,) = judge(told(late + QUIET, before=before))
+    assert verdict.outcome is Outcome.SILENT
+
+
+def test_without_a_control_an_error_or_a_long_wait_is_not_tolerated() -> None:
+    refused = CONTROL.replace(
+        "finished r1  finish_reason=length done=true", "refused r1 status=503"
+    )
+    (verdict,) = judge(history(refused))
+    assert (verdict.outcome, verdict.by) == (Outcome.CAUGHT, "error reply 503")
+    slow = played(
+        SENT + RIGHT + finished(7.1), before="0.0 run phase steady\n 0.2 run phase disturb"
+    )
+    slow = slow.replace("20.9 resource  reading  prefill-0/pages  value=0", "")
+    (verdict,) = judge(history(slow))
+    assert verdict.outcome is Outcome.SILENT
+    in_time = slow.replace("7.1 client finished", "7.0 client finished")
+    assert [verdict.outcome for verdict in judge(history(in_time))] == [Outcome.TOLERATED]
+
+
+def test_a_guard_that_spoke_between_two_strikes_caught_what_the_first_one_did() -> None:
+    before = (
+        STRUCK.replace("9.0", "3.95")
+        + """
+        3.96 fault struck S2 bit=true
+        9.0  fault healed S2 bit=true
+    """
+    )
+    assert both(SENT + GUARD + REFUSED, before)["S2"].by == "waiting_timeout"
+
+
+def test_a_guard_that_spoke_before_the_strike_caught_nothing() -> None:
+    early = GUARD.replace("3.9", "1.08")
+    verdicts = judge(told(SENT + early + REFUSED + QUIET))
+    assert [(one.strike, one.outcome, one.by) for one in verdicts] == [
+        ("S1", Outcome.CAUGHT, "error reply 504"),
+        ("fault-free", Outcome.FALSE_ALARM, "waiting_timeout"),
+    ]
+
+
+def test_a_guard_beyond_its_budget_does_not_catch_what_overran_beside_what_was_caught() -> None:
+    late = """
+        1.0 client   sent r2
+        7.1 decode-0 guard r2 guard=waiting_timeout why=silence
+        7.2 client   refused r2 status=503
+    """
+    (verdict,) = judge(told(SENT + GUARD + REFUSED + late + QUIET))
+    assert verdict.outcome is Outcome.SILENT
+
+
+def test_silence_of_one_among_those_that_were_caught_is_not_claimed_blindly() -> None:
+    load = played(SENT + GUARD + REFUSED + "1.0 client sent r2")
+    table = history(load, control=CONTROL, strikes=[strike()], alerts=[PINNED])
+    assert [verdict.outcome for verdict in judge(table)] == [Outcome.UNKNOWN]

@@ -1,0 +1,107 @@
+"""Goal: each strike begins, ends and is undone on its own. Method: faults that hang and fail."""
+
+from __future__ import annotations
+
+import time
+
+from chaos.event import Kind
+from chaos.experiment import At, Entering, Strike
+from chaos.judge import judge
+from chaos.run import run, run_control
+from chaos.stage import Stage
+from chaos.verdict import Outcome
+from tests.chaos.fake_run import experiment, judged, outcomes, whys
+from tests.chaos.fake_stack import FakeClients, FakeFault, FakeStack
+
+
+def test_a_run_waits_for_a_strike_that_is_still_to_come() -> None:
+    stack = FakeStack(FakeClients(hangs=frozenset({"r0"})))
+    planned = experiment(Strike(FakeFault(), At(1.5), 0.1))
+    history = run(planned, stack, run_control(planned, FakeStack()))
+    assert len(history.of(Kind.STRUCK)) == 1
+
+
+def test_an_inject_that_hangs_is_a_tool_error_and_proves_nothing() -> None:
+    history = judged(FakeStack(), Strike(FakeFault(enter_hangs=True), for_s=0.05))
+    assert whys(history) == [
+        "inject did not return within heal_s=0.3 s",
+        "heal did not return within heal_s=0.3 s",
+    ]
+    assert outcomes(history) == [Outcome.UNKNOWN]
+
+
+def test_a_heal_that_hangs_is_a_tool_error_and_proves_nothing() -> None:
+    history = judged(FakeStack(), Strike(FakeFault(exit_hangs=True), for_s=0.05))
+    assert whys(history) == ["heal did not return within heal_s=0.3 s"]
+    assert not history.of(Kind.HEALED)
+    assert outcomes(history) == [Outcome.UNKNOWN]
+
+
+def test_an_inject_that_raises_heals_the_others_and_proves_nothing() -> None:
+    notes: list[str] = []
+    works = FakeFault("works", notes)
+    breaks = FakeFault("breaks", notes, enter_fails=OSError("no permission"))
+    history = judged(FakeStack(), Strike(works, for_s=0.1), Strike(breaks))
+    assert notes == ["works begins", "works ends"]
+    assert whys(history) == ["OSError('no permission')"]
+    assert outcomes(history) == [Outcome.UNKNOWN, Outcome.UNKNOWN]
+
+
+def test_an_undo_that_raises_was_no_healing() -> None:
+    history = judged(FakeStack(), Strike(FakeFault(exit_fails=OSError("gone")), for_s=0.05))
+    assert not history.of(Kind.HEALED)
+    assert outcomes(history) == [Outcome.UNKNOWN]
+
+
+def test_staggered_strikes_each_end_in_their_own_order() -> None:
+    notes: list[str] = []
+    first, second = FakeFault("first", notes), FakeFault("second", notes)
+    strikes = (Strike(first, At(0), 0.1), Strike(second, At(0.05), 0.15))
+    judged(FakeStack(FakeClients(takes_s=0.3)), *strikes)
+    # Staggered, not nested: nested strikes would end in this order even if nobody ended them.
+    assert notes == ["first begins", "second begins", "first ends", "second ends"]
+
+
+def test_nested_strikes_end_the_inner_one_first() -> None:
+    notes: list[str] = []
+    outer, inner = FakeFault("outer", notes), FakeFault("inner", notes)
+    strikes = (Strike(outer, At(0), 0.25), Strike(inner, At(0.05), 0.05))
+    judged(FakeStack(FakeClients(takes_s=0.4)), *strikes)
+    assert notes == ["outer begins", "inner begins", "inner ends", "outer ends"]
+
+
+def test_a_strike_ends_early_when_every_request_has_settled() -> None:
+    begun_s = time.monotonic()
+    history = judged(FakeStack(), Strike(FakeFault(), for_s=30.0))
+    assert time.monotonic() - begun_s < 10
+    assert outcomes(history) == [Outcome.TOLERATED]
+
+
+def test_a_trigger_that_never_comes_is_a_no_op_that_says_which() -> None:
+    notes: list[str] = []
+    on = Entering("r0", Stage.DECODE)
+    history = judged(FakeStack(FakeClients(takes_s=0.4)), Strike(FakeFault("f", notes), on))
+    (verdict,) = judge(history)
+    assert verdict.outcome is Outcome.NO_OP
+    assert "when attempt 1 of r0 enters decode" in verdict.reason
+    assert notes == []
+
+
+def test_a_strike_begins_when_its_request_enters_the_stage() -> None:
+    clients = FakeClients(takes_s=0.2)
+    history = judged(FakeStack(clients), Strike(FakeFault(), Entering("r1", Stage.TRANSFER), 0.05))
+    (struck,) = history.of(Kind.STRUCK)
+    entered = history.lives["r1"].stages[0]
+    assert struck.at_ns > entered.at_ns
+    assert outcomes(history) == [Outcome.TOLERATED]
+
+
+def test_a_second_attempt_that_never_comes_does_not_strike() -> None:
+    clients = FakeClients(takes_s=0.4)
+    on = Entering("r1", Stage.TRANSFER, attempt=2)
+    assert outcomes(judged(FakeStack(clients), Strike(FakeFault(), on))) == [Outcome.NO_OP]
+
+
+def test_a_fault_that_does_not_bite_is_a_no_op() -> None:
+    history = judged(FakeStack(), Strike(FakeFault(bites=False), for_s=0.05))
+    assert outcomes(history) == [Outcome.NO_OP]
