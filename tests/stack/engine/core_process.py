@@ -118,7 +118,7 @@ def mixed_batches(count: int) -> dict[str, object]:
     orders = [
         order(
             random,
-            random.randrange(1, 130),
+            random.randrange(1, 100),
             temperature=0.8 if index > count * 2 // 3 else 0.0,
             seed=index,
         )

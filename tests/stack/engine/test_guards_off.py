@@ -12,7 +12,7 @@ from tests.stack.engine.pair import BOUND_S, Caller, Pair, Stream, until
 
 PROMPT = "a prompt of several pages, so that there is something to push " * 4
 PAGE_BYTES = 2 * 2 * 16 * 2 * 16 * 4  # layers, K and V, tokens, kv_heads, head_dim, float32
-LONG_S = 2.5  # well beyond every quick time-out of a pair
+LONG_S = 3.2  # well beyond every quick time-out of a pair
 
 
 def test_without_the_inflight_watchdog_a_stalled_transfer_is_silent(new_pair: NewPair) -> None:
