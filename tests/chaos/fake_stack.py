@@ -147,8 +147,11 @@ class FakeStack:
 @dataclass(frozen=True)
 class FakeProof:
     bit: bool = True
+    hangs: bool = False
+    fails: Exception | None = None
 
     def read(self) -> Evidence:
+        _hang_or_raise(self.hangs, self.fails)
         return Evidence(self.bit, {"node": "prefill-0"})
 
 
@@ -163,6 +166,8 @@ class FakeFault:
     exit_fails: Exception | None = None
     enter_hangs: bool = False
     exit_hangs: bool = False
+    enter_takes_s: float = 0.0
+    proof: FakeProof | None = None
     stage: Stage = Stage.TRANSFER
     kind: FaultKind = FaultKind.LATE
     needs: type = object
@@ -170,9 +175,10 @@ class FakeFault:
     @contextmanager
     def inject(self, stack: object, rng: Random) -> Generator[FakeProof]:
         _hang_or_raise(self.enter_hangs, self.enter_fails)
+        threading.Event().wait(self.enter_takes_s)
         self.notes.append(f"{self.name} begins")
         try:
-            yield FakeProof(self.bites)
+            yield self.proof or FakeProof(self.bites)
         finally:
             _hang_or_raise(self.exit_hangs, self.exit_fails)
             self.notes.append(f"{self.name} ends")

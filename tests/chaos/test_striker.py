@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+from chaos.blow import blows
+from chaos.clock import ns
 from chaos.event import Kind
 from chaos.experiment import At, Entering, Strike
 from chaos.judge import judge
@@ -11,7 +13,7 @@ from chaos.run import run, run_control
 from chaos.stage import Stage
 from chaos.verdict import Outcome
 from tests.chaos.fake_run import experiment, judged, outcomes, whys
-from tests.chaos.fake_stack import FakeClients, FakeFault, FakeStack
+from tests.chaos.fake_stack import FakeClients, FakeFault, FakeProof, FakeStack
 
 
 def test_a_run_waits_for_a_strike_that_is_still_to_come() -> None:
@@ -105,3 +107,36 @@ def test_a_second_attempt_that_never_comes_does_not_strike() -> None:
 def test_a_fault_that_does_not_bite_is_a_no_op() -> None:
     history = judged(FakeStack(), Strike(FakeFault(bites=False), for_s=0.05))
     assert outcomes(history) == [Outcome.NO_OP]
+
+
+def test_a_strike_hurts_from_the_beginning_of_its_entry() -> None:
+    history = judged(FakeStack(FakeClients(takes_s=0.3)), Strike(FakeFault(enter_takes_s=0.1)))
+    (blow,) = blows(history)
+    disturbed_ns = history.phase_ns("disturb")
+    assert blow.struck is not None
+    assert disturbed_ns is not None
+    assert disturbed_ns < blow.began_ns <= blow.struck.at_ns - ns(0.1)
+
+
+def test_a_proof_that_hangs_is_a_tool_error_and_does_not_hang_the_run() -> None:
+    fault = FakeFault(proof=FakeProof(hangs=True))
+    history = judged(FakeStack(), Strike(fault, for_s=0.05))
+    assert "inject did not return within heal_s=0.3 s" in whys(history)
+    assert outcomes(history) == [Outcome.UNKNOWN]
+
+
+def test_a_proof_that_fails_is_a_tool_error_and_the_fault_is_still_undone() -> None:
+    notes: list[str] = []
+    fault = FakeFault("f", notes, proof=FakeProof(fails=KeyError("bug")))
+    history = judged(FakeStack(), Strike(fault, for_s=0.05))
+    assert notes == ["f begins", "f ends"]
+    assert len(history.of(Kind.HEALED)) == 1
+    assert outcomes(history) == [Outcome.UNKNOWN]
+
+
+def test_a_fault_that_only_slows_says_so_in_the_specification() -> None:
+    class Slow(FakeFault):
+        alive = True
+
+    told = judged(FakeStack(), Strike(Slow(), for_s=0.05), Strike(FakeFault(), for_s=0.05))
+    assert [one.alive for one in told.specification.strikes] == [True, False]
