@@ -24,7 +24,8 @@ class Clients:
     """Implements `chaos.contracts.Clients`.
 
     The process is started at once and awaited when it is first needed. One that died is
-    replaced by the next `start`; every other call says that it died.
+    replaced by the next `start`; every other call says that it died. `id_field` names the field
+    of a request's body that carries its id beside the header: "rid" for SGLang's own log.
     """
 
     def __init__(
@@ -32,9 +33,11 @@ class Clients:
         url: str | Callable[[], str],
         model: str | None = None,
         on_spawn: Callable[[int], None] | None = None,
+        id_field: str | None = None,
     ) -> None:
         self._url = url
         self._model = model
+        self._id_field = id_field
         self._on_spawn = on_spawn
         self._batch = 0
         self._listener: Listener | None = None
@@ -76,6 +79,7 @@ class Clients:
             batch=self._batch,
             url=(self._url if isinstance(self._url, str) else self._url()).rstrip("/"),
             model=self._model,
+            id_field=self._id_field,
             requests=wire.requests_out(requests),
         )
 

@@ -3,49 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Final
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
-from chaos.contracts import Failpoint, Guard, Link, Listener, Node, Probe, Proof
-from chaos.event import Json
+from chaos.contracts import Failpoint, Proof
 from stack.child_environment import shown
-from stack.clients import Clients
 from stack.engine.observers import MODEL
-from stack.frost import Frost
-from stack.layout import Layout
-from stack.links import Switchboard
-from stack.log_tail import last_lines
 from stack.node_process import NodeFailed, NodeProcess
-from stack.plan import Plan
 from stack.process_table import ProcessId
 from stack.proofs import HitProof, KnobProof, RefusedProof, ToldProof
 from stack.router_program import RouterProgram
-from stack.trace_sink import TraceSink
+from stack.running_stack import Parts, RunningStack
 from stack.worker_admin import AdminSilent, WorkerAdmin
 from stack.worker_program import WorkerProgram
 
 _DISARM_MAX_S: Final = 3.0
 _DISARM_EVERY_S: Final = 0.1
-_BACK_MAX_S: Final = 3.0  # with the rest of an undoing below the five seconds it is granted
-_ATTACHED_LINES: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What the driver has started and will end."""
+class EmbeddedAnatomy:
+    """A worker is an HTTP front and the engine that it has forked."""
 
-    plan: Plan
-    layout: Layout
-    board: Switchboard
-    sink: TraceSink
-    frost: Frost
-    clients: Clients
-    processes: Mapping[str, NodeProcess]  # router first
-    signals: Sequence[Probe]
-    resources: Sequence[Probe]
+    def named(self, alive: Sequence[ProcessId]) -> Mapping[str, ProcessId]:
+        # Parents come first; whatever a part has forked in addition is numbered.
+        names = ["front", "engine", *(f"child-{index}" for index in range(len(alive)))]
+        return dict(zip(names, alive, strict=False))
+
+    def engine(self, alive: Sequence[ProcessId]) -> Sequence[ProcessId]:
+        return alive[1:]  # the front's child, and whatever that one has forked
 
 
 class EmbeddedStack:
@@ -54,94 +42,28 @@ class EmbeddedStack:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._sites: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        return f"embedded {self._parts.plan.name}"
-
-    @property
-    def plan(self) -> Plan:
-        return self._parts.plan
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._parts.layout.client_port}"
-
-    @property
-    def model(self) -> str:
-        return MODEL
-
-    @property
-    def nodes(self) -> Sequence[Node]:
-        return [
-            Node(name, name.partition("-")[0], _program(process).url)
-            for name, process in self._parts.processes.items()
-        ]
-
-    @property
-    def guards(self) -> Mapping[str, Guard]:
-        return self._parts.plan.guards
-
-    @property
-    def clients(self) -> Clients:
-        return self._parts.clients
-
-    @property
-    def signals(self) -> Sequence[Probe]:
-        return self._parts.signals
-
-    @property
-    def resources(self) -> Sequence[Probe]:
-        return self._parts.resources
-
-    def observe(self, listener: Listener) -> AbstractContextManager[None]:
-        return self._parts.sink.observe(listener)
+        self._running = running = RunningStack(parts)
+        self.name = f"embedded {parts.plan.name}"
+        self.plan = parts.plan
+        self.url = running.url
+        self.model = MODEL
+        self.nodes = parts.nodes
+        self.guards = parts.plan.guards
+        self.clients = parts.clients
+        self.signals = parts.signals
+        self.resources = parts.resources
+        self.links = running.links
+        self.observe = running.observe
+        self.kill, self.restart, self.pids = running.kill, running.restart, running.pids
+        self.freeze, self.frozen, self.thaw = running.freeze, running.frozen, running.thaw
 
     def attachments(self) -> Mapping[str, str]:
         """The plan, each node's log, and each node's effective environment, redacted."""
-        texts = {"plan": str(self._parts.plan)}
-        for name, process in self._parts.processes.items():
-            texts[f"{name}.log"] = last_lines(process.log, _ATTACHED_LINES)
+        texts = self._running.attachments()
+        for name in self._parts.processes:
             variables = shown(self._effective(name))
             texts[f"{name}.env"] = "\n".join(f"{key}={value}" for key, value in variables.items())
         return texts
-
-    # Killable
-
-    def kill(self, node: str) -> Mapping[str, Json]:
-        before = self.pids(node)
-        self._parts.frost.thaw_node(node)
-        died = self._process(node).kill()
-        return {**before, "died": " ".join(str(one.pid) for one in died)}
-
-    def restart(self, node: str, timeout_s: float) -> None:
-        self._parts.frost.thaw_node(node)
-        self._process(node).restart(timeout_s)
-
-    def pids(self, node: str) -> Mapping[str, Json]:
-        alive = self._process(node).tree()
-        parts = ("front", "engine") if node != "router" else ("router",)
-        # Parents come first; whatever a part has forked in addition is numbered.
-        names = [*parts, *(f"child-{index}" for index in range(len(alive)))]
-        return {name: one.pid for name, one in zip(names, alive, strict=False)}
-
-    # Freezable
-
-    def freeze(self, node: str, part: str, how: str) -> Mapping[str, Json]:
-        return self._parts.frost.freeze(node, part, how, self._part(node, part))
-
-    def frozen(self, node: str, part: str, how: str) -> Mapping[str, Json]:
-        return self._parts.frost.state(node, part, how)
-
-    def thaw(self, node: str, part: str, how: str) -> None:
-        self._parts.frost.thaw(node, part, how)
-        self._await_back(self._process(node))
-
-    # Linked
-
-    @property
-    def links(self) -> Mapping[str, Link]:
-        return self._parts.board.links
 
     # Armable
 
@@ -154,7 +76,7 @@ class EmbeddedStack:
 
     @contextmanager
     def arm(self, node: str, failpoint: Failpoint) -> Generator[Proof]:
-        admin, process = self._admin(node), self._process(node)
+        admin, process = self._admin(node), self._running.process(node)
         before = process.tree()  # the front and its engine: a crash takes one of them first
 
         def same() -> bool:
@@ -165,7 +87,7 @@ class EmbeddedStack:
             yield HitProof(admin, identity, failpoint, same)
         finally:
             self._disarm(admin, identity, same)
-            self._await_back(process)
+            self._running.await_back(process)
 
     # Tunable
 
@@ -173,7 +95,7 @@ class EmbeddedStack:
     def retune(
         self, node: str, environment: Mapping[str, str], timeout_s: float
     ) -> Generator[Proof]:
-        process = self._process(node)
+        process = self._running.process(node)
         original = _program(process)
         self._parts.frost.thaw_node(node)
         try:
@@ -201,25 +123,11 @@ class EmbeddedStack:
         started = process.process
         return ToldProof(process.name, lambda: process.process == started, environment)
 
-    def _process(self, node: str) -> NodeProcess:
-        if node not in self._parts.processes:
-            known = ", ".join(self._parts.processes)
-            raise ValueError(f"no node {node!r} here; there are: {known}")
-        return self._parts.processes[node]
-
     def _admin(self, node: str) -> WorkerAdmin:
-        program = _program(self._process(node))
+        program = _program(self._running.process(node))
         if not isinstance(program, WorkerProgram):
             raise ValueError(f"{node} has no failpoints: only workers have")  # noqa: TRY004 - a name
         return program.admin
-
-    def _part(self, node: str, part: str) -> list[ProcessId]:
-        alive = self._process(node).tree()
-        if part == "whole":
-            return alive
-        if part != "engine" or node == "router":
-            raise ValueError(f"part of {node}: expected 'whole' or a worker's 'engine': {part!r}")
-        return alive[1:]  # the front's child, and whatever that one has forked
 
     def _disarm(self, admin: WorkerAdmin, identity: str, same: Callable[[], bool]) -> None:
         """The failpoint is gone when it says so, or when a process that had it is gone."""
@@ -233,18 +141,8 @@ class EmbeddedStack:
                 if same():
                     admin.disarm(identity)
 
-    def _await_back(self, process: NodeProcess) -> None:
-        """A node that died of a fault is replaced in place: healing ends when it answers.
-
-        Not when another fault still has it; and one that never answers is for the recovery
-        probe to tell, not an error of the undoing.
-        """
-        if not process.held and not self._parts.frost.has(process.name):
-            with suppress(NodeFailed):
-                process.await_ready(_BACK_MAX_S)
-
     def _effective(self, node: str) -> Mapping[str, str]:
-        process = self._process(node)
+        process = self._running.process(node)
         program = _program(process)
         if isinstance(program, RouterProgram):
             return program.environment  # smg overwrites its own in /proc with a title

@@ -25,6 +25,11 @@ class Layout:
     backends: Backends
     workers: Mapping[str, WorkerConfig]
 
+    @property
+    def urls(self) -> dict[str, str]:
+        """Where each worker answers when asked directly, past every link."""
+        return {name: _url(config.port) for name, config in self.workers.items()}
+
 
 @dataclass(frozen=True, slots=True)
 class _Addresses:
@@ -35,7 +40,7 @@ class _Addresses:
     admin: int
 
 
-class _Wiring:
+class Wiring:
     """Makes links, tells the guardian about those on somebody else's server."""
 
     def __init__(self, ground: Ground, board: Switchboard, ports: Ports) -> None:
@@ -58,7 +63,7 @@ def lay_out(
     plan: Plan, ground: Ground, board: Switchboard, ports: Ports, trace_path: Path
 ) -> Layout:
     """Lease every port, make every link, and write each worker's configuration."""
-    wiring = _Wiring(ground, board, ports)
+    wiring = Wiring(ground, board, ports)
     own = {node: wiring.addresses() for node in plan.topology.workers}
     prefills, decodes = plan.topology.names("prefill"), plan.topology.names("decode")
     router_port, metrics_port = ports.lease(), ports.lease()
@@ -89,7 +94,7 @@ def lay_out(
 
 
 def _routes(
-    node: str, plan: Plan, own: Mapping[str, _Addresses], wiring: _Wiring
+    node: str, plan: Plan, own: Mapping[str, _Addresses], wiring: Wiring
 ) -> dict[str, dict[int, int]]:
     """Which link a node takes to each of its peers: {"kv": {the peer's port: the link's}}."""
     if node in plan.topology.names("decode"):

@@ -23,10 +23,13 @@ STATUS_FIRST_ERROR: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where requests go. `model` None: the field is left out."""
+    """Where requests go. `model` None: the field is left out. `id_field`: the body's field that
+    carries the request's id to the engine's own log, where the engine has one.
+    """
 
     url: str
     model: str | None = None
+    id_field: str | None = None
 
     def body(self, request: Request) -> dict[str, object]:
         """OpenAI's completion request."""
@@ -42,6 +45,8 @@ class Target:
             body["model"] = self.model
         if request.seed is not None:
             body["seed"] = request.seed
+        if self.id_field is not None:
+            body[self.id_field] = request.request_id
         return body
 
 

@@ -17,9 +17,7 @@ def assign_req_to_token_pool_cpu(
     out_cache_loc [sum(end - start)].
     """
     taken = 0
-    spans = zip(
-        req_pool_indices.tolist(), start_offset.tolist(), end_offset.tolist(), strict=True
-    )
+    spans = zip(req_pool_indices.tolist(), start_offset.tolist(), end_offset.tolist(), strict=True)
     for row, start, end in spans:
         count = end - start
         slots = out_cache_loc[taken : taken + count]
