@@ -1,12 +1,17 @@
 """Runs a grid with at most R CTAs resident, each a greenlet, and proves when it can never end.
 
-The proof. Call a resident CTA *cyclic* when it was seen in the same state three times while memory
-did not change. Between the last two of these it can have read only memory that is still the same
-(the first sight may rest on a value read before the last change, hence three), so it will repeat
-for ever, whatever the others do, as long as memory stays as it is. If every resident CTA is cyclic,
-no one will ever change memory or end, under any schedule, and no slot will ever be free: what was
-not started never starts. The claim says nothing about the clock: a poll's remaining time is part of
-its state, and virtual time is moved on to the next timeout before anything is concluded.
+The proof. Let a resident CTA be called *cyclic* when it was seen in the same visible state d + 2
+times while memory did not change, d being how many kernel functions are on its stack. Visible are
+its place, its locals, its loops and the operands of its next access. Hidden are the temporaries of
+expressions under evaluation, one expression per function: a + b holds a while b is read. Such a
+temporary follows from locals and memory, hence from the visible state, unless it was read before
+memory last changed. Between two sights either an outer expression than ever before is evaluated
+anew, which can happen d times at most, or all that is anew was so before, and then the two states
+are equal in what is hidden as well; of d + 1 pairs of sights, one is of that kind. A CTA that came
+back to an equal state over equal memory will do so for ever, whatever the others do, as long as
+memory stays as it is. If every resident CTA is cyclic, no one will ever change memory or end, under
+any schedule, and no slot will be free: what was not started never starts. A poll's remaining time
+is part of its state, and virtual time is moved to the next timeout before anything is concluded.
 A spin that counts its turns differs from turn to turn, so it is never taken for a wait.
 """
 

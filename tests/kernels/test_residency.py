@@ -88,6 +88,10 @@ def test_a_poll_with_a_timeout_runs_into_it_on_virtual_time(tiny: Answers) -> No
     assert tiny["bounded"]["timed_poll"]["out"] == [7.0] * 4  # two virtual seconds each
 
 
+def test_a_poll_that_may_still_time_out_is_not_stuck_while_others_count(tiny: Answers) -> None:
+    assert tiny["bounded"]["poll and spin"]["out"] == [7.0, 0.0, 0.0, 0.0]
+
+
 def test_a_spin_that_outlasts_the_budget_is_not_proven(tiny: Answers) -> None:
     run = tiny["bounded"]["too many turns"]
 
@@ -124,6 +128,8 @@ def test_memory_that_toggles_is_a_livelock_and_not_proven(tiny: Answers) -> None
 
 def test_a_value_read_before_the_last_change_does_not_make_a_deadlock(tiny: Answers) -> None:
     assert tiny["two_flags"] == ["finished"] * 20
+    assert tiny["three_flags"] == ["finished"] * 12
+    assert tiny["stale_twice"] == ["finished"] * 32
 
 
 def test_program_ids_survive_switching_in_three_dimensions(tiny: Answers) -> None:

@@ -97,6 +97,7 @@ def bounded() -> object:
     counted = ("bounded_while", "bounded_for", "bounded_for_with_an_overwritten_variable")
     found = {name: tried(spin(name, 50), Rules(4)) for name in counted}
     found["timed_poll"] = tried(spin("timed_poll"), Rules(4))
+    found["poll and spin"] = tried(spin("timed_poll_beside_a_counted_spin", 20), Rules(4))
     found["too many turns"] = tried(spin("bounded_while", 100_000), Rules(4, steps_max=1_000))
     return found
 
@@ -118,6 +119,36 @@ def two_flags() -> object:
         return out
 
     return [tried(launch, Rules(2, seed=s, shuffled_turns=True))["ending"] for s in range(20)]
+
+
+@experiment
+def three_flags() -> object:
+    def late(turns: int) -> Callable[[], Tensor]:
+        def launch() -> Tensor:
+            out = counters()
+            KERNELS["three_flags"][2,](torch.tensor([0, 1, 1], dtype=torch.int32), out, turns)
+            return out
+
+        return launch
+
+    return [tried(late(turns), Rules(2))["ending"] for turns in range(12)]
+
+
+@experiment
+def stale_twice() -> object:
+    def late(turns: int, pause: int) -> Callable[[], Tensor]:
+        def launch() -> Tensor:
+            out, flags = counters(), torch.tensor([0, 1, 1, 0], dtype=torch.int32)
+            KERNELS["stale_twice"][2,](flags, out, turns, pause)
+            return out
+
+        return launch
+
+    return [
+        tried(late(turns, pause), Rules(2))["ending"]
+        for turns in range(4, 12)
+        for pause in range(4)
+    ]
 
 
 @experiment

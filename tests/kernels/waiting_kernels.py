@@ -146,6 +146,67 @@ def two_flags(flags, out):
 
 
 @triton.jit
+def three_flags(flags, out, turns):
+    """As two_flags; CTA 0 holds what it read first over two further reads."""
+    if tl.program_id(0) == 0:
+        while (
+            tl.load(flags, volatile=True)
+            + tl.load(flags + 1, volatile=True)
+            + tl.load(flags + 2, volatile=True)
+            < 3
+        ):
+            pass
+        tl.store(out, 1)
+    else:
+        for _ in range(turns):
+            tl.load(flags, volatile=True)
+        tl.atomic_xchg(flags, 1)
+
+
+@triton.jit
+def all_three(flags):
+    met = 0
+    total = 0
+    while met == 0:
+        total = (
+            tl.load(flags, volatile=True)
+            + tl.load(flags + 1, volatile=True)
+            + tl.load(flags + 2, volatile=True)
+        )
+        met = total // 3
+        total = 0
+    return met
+
+
+@triton.jit
+def stale_twice(flags, out, turns, pause):
+    """CTA 0 holds flags[3] while a called function holds flags[0]; both change, one by one."""
+    if tl.program_id(0) == 0:
+        met = 0
+        while met == 0:
+            met = (tl.load(flags + 3, volatile=True) + all_three(flags)) // 2
+        tl.store(out, met)
+    else:
+        for _ in range(turns):
+            tl.load(flags, volatile=True)
+        tl.atomic_xchg(flags + 3, 1)
+        for _ in range(pause):
+            tl.load(flags, volatile=True)
+        tl.atomic_xchg(flags, 1)
+
+
+@triton.jit
+def timed_poll_beside_a_counted_spin(flag, out, turns):
+    if tl.program_id(0) == 0:
+        seen = tl.atomic_poll(flag, 1, timeout_ns=2_000_000_000)
+        tl.store(out, seen.to(tl.int32) + 7)
+    else:
+        turn = 0
+        while (turn < turns) & (tl.load(flag, volatile=True) == 0):
+            turn += 1
+
+
+@triton.jit
 def indices(out, counter):
     x = tl.program_id(0)
     y = tl.program_id(1)
