@@ -22,6 +22,7 @@ COMPLETIONS: Final = "/v1/completions"
 PROMPT_BYTES: Final = 96
 CALL_S: Final = 2.0  # one call to the load generator
 POLL_S: Final = 0.01
+WITHIN_S: Final = 4.0  # below an experiment's default bound for entering a fault
 
 
 @runtime_checkable
@@ -65,7 +66,7 @@ class LeakedBodies:
     count: int
     at_byte: int
     tokens: int = 400
-    within_s: float = 5.0
+    within_s: float = WITHIN_S
     stage: Stage = field(default=Stage.CLIENT, init=False)
     kind: FaultKind = field(default=FaultKind.EXHAUSTED, init=False)
     needs: type = field(default=Reachable, init=False)
@@ -97,7 +98,7 @@ class Disconnect:
     """Close the connection of `request_id` as soon as it is open. Nothing brings it back."""
 
     request_id: str
-    within_s: float = 5.0
+    within_s: float = WITHIN_S
     stage: Stage = field(default=Stage.CLIENT, init=False)
     kind: FaultKind = field(default=FaultKind.CANCELLED, init=False)
     needs: type = field(default=Played, init=False)
@@ -130,7 +131,7 @@ class SlowReader:
     """Stop reading the reply to `request_id` as soon as it has begun; healed, it reads on."""
 
     request_id: str
-    within_s: float = 5.0
+    within_s: float = WITHIN_S
     stage: Stage = field(default=Stage.STREAM, init=False)
     kind: FaultKind = field(default=FaultKind.LATE, init=False)
     needs: type = field(default=Played, init=False)
@@ -175,7 +176,7 @@ class HalfClose:
     node: str
     tokens: int = 400
     under_way_s: float = 0.2
-    within_s: float = 5.0
+    within_s: float = 2.0  # to connect, and again for the FIN to arrive
     stage: Stage = field(default=Stage.CLIENT, init=False)
     kind: FaultKind = field(default=FaultKind.CANCELLED, init=False)
     needs: type = field(default=Addressed, init=False)

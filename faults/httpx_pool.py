@@ -17,7 +17,7 @@ from chaos.contracts import Evidence, Reading
 from chaos.event import Json
 
 POOL_WAIT_S: Final = 0.25  # how long its next request waits for a connection
-SERVER_WAIT_S: Final = 5.0
+SERVER_WAIT_S: Final = 2.0
 
 
 class HttpxPool:
