@@ -19,6 +19,9 @@ from stack.links import Switchboard
 from stack.nursery import Nursery
 from stack.process_table import identify
 
+_SOCKET_CHARS_MAX = 107  # sun_path of unix(7), without its end
+_DIRECTORY_CHARS_MAX = _SOCKET_CHARS_MAX - len("/zygote-999/zygote.sock")
+
 
 class Ground:
     """Made once, because its parts are slow to make: torch alone takes two seconds to import."""
@@ -27,6 +30,12 @@ class Ground:
         self.guardian = Guardian()
         name = f"pd-chaos-{self.guardian.pid}-{secrets.token_hex(4)}"
         self.directory = Path(tempfile.gettempdir()) / name
+        if len(str(self.directory)) > _DIRECTORY_CHARS_MAX:
+            self.guardian.close()
+            raise ValueError(
+                f"TMPDIR: the kernel allows unix sockets {_SOCKET_CHARS_MAX} characters of path, "
+                f"so ours may have {_DIRECTORY_CHARS_MAX}: {self.directory}"
+            )
         self.guardian.keep_path(self.directory)  # before it is made: we may be killed in between
         self.directory.mkdir(mode=0o700)
         self.shared_memory = f"pdchaos-{self.guardian.pid}-"
