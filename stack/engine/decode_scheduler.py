@@ -81,14 +81,15 @@ class DecodeScheduler:
         self._admit()
         if not self._running:
             return False
+        batch = list(self._running.values())[: self._knobs.running_max]
+        present = [sequence.order.request_id for sequence in batch]
         try:
-            if not self._failpoints.blocking("decode.step"):
+            if not self._failpoints.blocking("decode.step", present):
                 return False
         except Injected as error:
             for room in self._running:
                 self._outlet.broken(room, Failure("failpoint", str(error)))
             return True
-        batch = list(self._running.values())[: self._knobs.running_max]
         return sum(self._advance(sequence) for sequence in batch) > 0
 
     def _admit(self) -> None:

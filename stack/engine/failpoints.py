@@ -8,7 +8,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -140,9 +140,12 @@ class Failpoints:
             parked.leave()
         return True
 
-    def blocking(self, site: str) -> bool:
-        """For the step thread itself: a hold here stops every request of this engine."""
-        armed = self.hit(site, None)
+    def blocking(self, site: str, present: Iterable[str]) -> bool:
+        """For the step thread itself: a hold here stops every request of this engine.
+
+        Armed for one request, it acts on the steps that this request has a part in.
+        """
+        armed = next(filter(None, (self.hit(site, request_id) for request_id in present)), None)
         if armed is None:
             return True
         parked = self.parked(armed)

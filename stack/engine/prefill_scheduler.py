@@ -65,13 +65,14 @@ class PrefillScheduler:
     def step(self) -> bool:
         if not self.pending:
             return False
+        self._admit()
+        present = [sequence.order.request_id for sequence in self._computing.values()]
         try:
-            if not self._failpoints.blocking("prefill.step"):
+            if not self._failpoints.blocking("prefill.step", present):
                 return False
         except Injected as error:
             self._fail_all(str(error))
             return True
-        self._admit()
         left = self._knobs.chunk_tokens
         for sequence in list(self._computing.values()):
             if left <= 0:

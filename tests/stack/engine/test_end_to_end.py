@@ -5,6 +5,7 @@ import signal
 import socket
 import time
 from concurrent.futures import wait
+from pathlib import Path
 
 import httpx
 import pytest
@@ -326,3 +327,16 @@ def test_the_admin_door_answers_within_a_second_of_a_frozen_engine(pair: Pair) -
     finally:
         os.kill(engine, signal.SIGCONT)
     assert took_s < 2.0  # a bound of 0.9 s, on a machine that may be busy
+
+
+def test_an_engine_does_not_outlive_its_front(new_pair: NewPair) -> None:
+    pair = new_pair({})
+    engine = Path(f"/proc/{pair.decode.engine_pid()}")
+    os.kill(pair.decode.pid, signal.SIGKILL)
+    until(lambda: not engine.exists(), "the engine is gone")
+
+
+def test_a_step_failpoint_for_one_request_waits_for_that_request(pair: Pair) -> None:
+    with pair.decode.armed("decode.step", "hold", request_id="nobody") as hits:
+        assert pair.ask("somebody", PROMPT)[1].status == 200
+        assert hits() == 0
