@@ -4,7 +4,7 @@ A tile is the query heads of one request that share a KV head. KV is bf16, or e4
 float32 scale per token and KV head.
 """
 # ruff: noqa: ANN001, ANN201, N803, PLR0913, PLR0917 - Triton's own conventions:
-#   untyped runtime arguments, capitals for compile-time ones, branches that it folds away
+#   untyped runtime arguments, capitals for compile-time ones, as many of both as there are
 # pyright: reportMissingTypeStubs=false, reportUnknownParameterType=false
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
 # pyright: reportUnknownMemberType=false, reportUntypedFunctionDecorator=false

@@ -6,7 +6,7 @@ latent cache is bf16, or e4m3 with one float32 scale per token; the RoPE cache k
 dtype, as positions do not survive 8 bits.
 """
 # ruff: noqa: ANN001, ANN201, N803, PLR0913, PLR0917 - Triton's own conventions:
-#   untyped runtime arguments, capitals for compile-time ones, branches that it folds away
+#   untyped runtime arguments, capitals for compile-time ones, as many of both as there are
 # pyright: reportMissingTypeStubs=false, reportUnknownParameterType=false
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
 # pyright: reportUnknownMemberType=false, reportUntypedFunctionDecorator=false

@@ -7,7 +7,7 @@ numbers of a flat cache. A learned logit per head, the attention sink, takes par
 has no value. A tile is 16 query heads of one request. Caches are bf16.
 """
 # ruff: noqa: ANN001, ANN201, N803, PLR0913, PLR0917 - Triton's own conventions:
-#   untyped runtime arguments, capitals for compile-time ones, branches that it folds away
+#   untyped runtime arguments, capitals for compile-time ones, as many of both as there are
 # pyright: reportMissingTypeStubs=false, reportUnknownParameterType=false
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false
 # pyright: reportUnknownMemberType=false, reportUntypedFunctionDecorator=false

@@ -47,6 +47,11 @@ def test_gqa_decode_agrees_with_its_reference(
 
 
 @every_combine
+def test_gqa_decode_agrees_in_the_other_order_of_ctas(child: TrialChild, combine: str) -> None:
+    child.demand(f"gqa_decode split_fastest {combine}")
+
+
+@every_combine
 @both_caches
 @pytest.mark.parametrize("shape", ["one_rank_of_eight", "all_heads"])
 def test_mla_decode_agrees_with_its_reference(

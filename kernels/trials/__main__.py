@@ -12,6 +12,8 @@ import sys
 
 import torch
 
+from kernels.pin import require_pinned_triton
+
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
@@ -25,6 +27,7 @@ def main() -> None:
     # Only now, since how Triton starts depends on the line above.
     from kernels.trials.catalogue import catalogue  # noqa: PLC0415 - see above
 
+    require_pinned_triton()
     if not native:
         from kernels import interpreter  # noqa: PLC0415 - see above
 

@@ -21,7 +21,9 @@ MLA_SHAPES = {
 
 def catalogue() -> dict[str, Trial]:
     """All trials, in the order of the table."""
-    return dict([*attention(), *sparse_attention(), *caches(), *tokens(), *engine(), *refusals()])
+    return dict(
+        [*attention(), *orders(), *sparse_attention(), *caches(), *tokens(), *engine(), *refusals()]
+    )
 
 
 def attention() -> Iterator[tuple[str, Trial]]:
@@ -36,6 +38,15 @@ def attention() -> Iterator[tuple[str, Trial]]:
         for name, chunked in prefill.SHAPES.items():
             trial = partial(prefill.prefill, shape=chunked, cache=torch_dtype)
             yield f"prefill_attention {name} {dtype}", trial
+
+
+def orders() -> Iterator[tuple[str, Trial]]:
+    """The other order of CTAs, in which a tile's splits follow each other."""
+    shape = decode.SHAPES["mixed_lengths"]
+    for combine in COMBINES:
+        trial = partial(decode.gqa, shape=shape, cache=torch.bfloat16, combine=combine,
+                        order="split_fastest")  # fmt: skip
+        yield f"gqa_decode split_fastest {combine}", trial
 
 
 def sparse_attention() -> Iterator[tuple[str, Trial]]:

@@ -54,12 +54,19 @@ def all_resident() -> AbstractContextManager[object]:
     return scheduled(Rules(resident_max=1_000))
 
 
-def launch_of(splits: int, combine: str) -> SplitLaunch:
+def launch_of(splits: int, combine: str, order: str = "tile_fastest") -> SplitLaunch:
     timeout = 0 if interpreted() else POLL_TIMEOUT_NS
-    return SplitLaunch(splits, combine, "tile_fastest", timeout)
+    return SplitLaunch(splits, combine, order, timeout)
 
 
-def gqa(name: str, device: str, shape: Shape, cache: torch.dtype, combine: str) -> Outcome:
+def gqa(
+    name: str,
+    device: str,
+    shape: Shape,
+    cache: torch.dtype,
+    combine: str,
+    order: str = "tile_fastest",
+) -> Outcome:
     """Grouped-query decode in bf16, over a cache of `cache`."""
     source = Source(name, device)
     paged = source.paged(shape.page, shape.lengths)
@@ -71,7 +78,7 @@ def gqa(name: str, device: str, shape: Shape, cache: torch.dtype, combine: str) 
         scales = (source.scales(paged, shape.kv_heads), source.scales(paged, shape.kv_heads))
     arguments = (query, keys, values, paged.block_table, paged.context_lens)
     with all_resident():
-        out = gqa_decode(*arguments, launch_of(shape.splits, combine), scales=scales,
+        out = gqa_decode(*arguments, launch_of(shape.splits, combine, order), scales=scales,
                          block_tokens=BLOCK_TOKENS)  # fmt: skip
     truth = reference.gqa_decode(*arguments, scales=scales)
     rounded = reference.gqa_decode(*arguments, scales=scales, compute=torch.bfloat16)
