@@ -193,14 +193,15 @@ def _hang_or_raise(hangs: bool, fails: Exception | None) -> None:  # noqa: FBT00
 
 @dataclass(frozen=True)
 class Crowd:
-    """So many requests at once, "r0", "r1", ..."""
+    """So many requests, "r0", "r1", ...: at once, or each so much later than the one before."""
 
     count: int = 2
     due_s: float = 0.0
+    every_s: float = 0.0
     name: str = "crowd"
 
     def requests(self, rng: Random) -> Sequence[Request]:
         return [
-            Request(f"r{index}", self.due_s, f"{rng.getrandbits(40):x}", 8)
-            for index in range(self.count)
+            Request(f"r{i}", self.due_s + i * self.every_s, f"{rng.getrandbits(40):x}", 8)
+            for i in range(self.count)
         ]

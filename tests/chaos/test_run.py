@@ -189,3 +189,16 @@ def test_a_history_is_kept_while_it_happens_and_reads_back_equal(tmp_path: Path)
 def test_a_workload_that_cannot_be_kept_says_so_before_it_runs(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         run_control(experiment(), FakeStack(), keep=tmp_path / "nowhere" / "history.jsonl")
+
+
+def test_the_bound_to_converge_counts_from_the_last_request_that_is_due() -> None:
+    history = run_control(experiment(load=Crowd(2, due_s=0.8)), FakeStack())
+    assert outcomes(history) == [Outcome.TOLERATED]
+    assert len(history.lives) == 2 + 1 + 2  # the load, the lone request, the capacity probe
+
+
+def test_a_hung_request_does_not_end_a_load_that_is_still_being_sent() -> None:
+    late = Crowd(2, due_s=0.05, every_s=1.0)
+    stack = FakeStack(FakeClients(hangs=frozenset({"r0"})))
+    history = judged(stack, Strike(FakeFault(), for_s=0.05), load=late)
+    assert history.lives["r1"].settled is not None

@@ -18,9 +18,9 @@ from tests.chaos.fake_stack import FakeClients, FakeFault, FakeProof, FakeStack
 
 def test_a_run_waits_for_a_strike_that_is_still_to_come() -> None:
     stack = FakeStack(FakeClients(hangs=frozenset({"r0"})))
-    planned = experiment(Strike(FakeFault(), At(1.5), 0.1))
+    planned = experiment(Strike(FakeFault()), Strike(FakeFault(), At(1.5), 0.1))
     history = run(planned, stack, run_control(planned, FakeStack()))
-    assert len(history.of(Kind.STRUCK)) == 1
+    assert len(history.of(Kind.STRUCK)) == 2
 
 
 def test_an_inject_that_hangs_is_a_tool_error_and_proves_nothing() -> None:
