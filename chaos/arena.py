@@ -31,6 +31,11 @@ class Arena:
         self._plan: str | None = None
         self._controls: dict[tuple[str, Workload, int], History] = {}
 
+    @property
+    def live(self) -> Stack | None:
+        """The stack that is up now, if any."""
+        return self._stack
+
     def stack(self, wanted: Wanted) -> Stack:
         """The live stack of this plan. Raises what the driver raises when it cannot start."""
         if self._stack is None or self._plan != wanted.plan:

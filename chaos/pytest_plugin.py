@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import platform
 import re
+import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
 from chaos.arena import Arena, Wanted
+from chaos.contracts import Stack
 from chaos.play import Play, Played
 from chaos.reports.allure_files import write_environment, write_executor
 from chaos.reports.allure_report import attach, label
@@ -65,6 +67,7 @@ def pytest_configure(config: pytest.Config) -> None:
         mark, "stack(**plan): the plan this test needs, such as topology='1p2d'"
     )
     config.addinivalue_line(mark, "quick: the short selection that every kind of stack runs")
+    config.addinivalue_line(mark, "soak: the ten experiments that ci/soak plays with many seeds")
     for stage in Stage:
         config.addinivalue_line(mark, f"{stage.value}: hurts the stage {stage.value}")
     for fault in FAULTS:
@@ -104,8 +107,20 @@ def _text(config: pytest.Config, option: str) -> str:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    if session := config.stash.get(SESSION, None):
-        session.arena.close()
+    session = config.stash.get(SESSION, None)
+    if session is None:
+        return
+    if session.keep_stack and session.arena.live is not None:
+        _wait_for_enter(session.arena.live)
+    session.arena.close()
+
+
+def _wait_for_enter(stack: Stack) -> None:
+    """The one wait without a bound: a person asked for it. Without a terminal it ends at once."""
+    nodes = "".join(f"  {node.name:<12}{node.url}\n" for node in stack.nodes)
+    sys.stdout.write(f"\n{stack.name} is kept up at {stack.url}\n{nodes}Enter ends it: ")
+    sys.stdout.flush()
+    sys.stdin.readline()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

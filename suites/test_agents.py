@@ -22,6 +22,7 @@ def test_agents_of_five_rounds(play: Play) -> None:
     play(AGENTS)
 
 
+@pytest.mark.soak
 @pytest.mark.transfer
 @pytest.mark.stall
 def test_agents_of_five_rounds_through_a_stalled_transfer(play: Play) -> None:

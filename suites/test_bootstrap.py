@@ -27,6 +27,7 @@ def test_bootstrap_link_blackholed(play: Play) -> None:
     )
 
 
+@pytest.mark.soak
 @pytest.mark.quick
 @pytest.mark.bootstrap
 @pytest.mark.stall
@@ -48,6 +49,7 @@ def test_bootstrap_link_refused(play: Play) -> None:
     )
 
 
+@pytest.mark.soak
 @pytest.mark.bootstrap
 @pytest.mark.drop
 def test_metadata_lost_on_its_way_to_prefill(play: Play) -> None:

@@ -17,6 +17,7 @@ LOAD = Steady(requests=4, every_s=0.1, prompt_bytes=160, tokens=16)
 LONG = Steady(requests=4, every_s=0.1, prompt_bytes=160, tokens=400)
 
 
+@pytest.mark.soak
 @pytest.mark.quick
 @pytest.mark.intake
 @pytest.mark.leg_error
@@ -50,6 +51,7 @@ def test_decode_link_reset_in_mid_stream(play: Play) -> None:
     )
 
 
+@pytest.mark.soak
 @pytest.mark.quick
 @pytest.mark.stream
 @pytest.mark.stall

@@ -17,12 +17,14 @@ KV = "prefill-0->decode-0/kv"
 LOAD = Steady(requests=4, every_s=0.1, prompt_bytes=160, tokens=16)
 
 
+@pytest.mark.soak
 @pytest.mark.transfer
 @pytest.mark.blackhole
 def test_kv_transfer_blackholed_from_the_start(play: Play) -> None:
     play(LOAD, [Strike(Blackhole(KV))], allowed=[caught_by("prefill_inflight_watchdog")])
 
 
+@pytest.mark.soak
 @pytest.mark.quick
 @pytest.mark.transfer
 @pytest.mark.stall
@@ -44,6 +46,7 @@ def test_kv_transfer_stalled_at_the_done_signal(play: Play) -> None:
     )
 
 
+@pytest.mark.soak
 @pytest.mark.transfer
 @pytest.mark.bandwidth
 def test_a_slow_kv_link_is_no_hang(play: Play) -> None:

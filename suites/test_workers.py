@@ -30,6 +30,7 @@ def test_prefill_killed_in_a_transfer_and_replaced_on_its_address(play: Play) ->
     )
 
 
+@pytest.mark.soak
 @pytest.mark.quick
 @pytest.mark.stream
 @pytest.mark.kill
@@ -51,6 +52,7 @@ def test_decode_engine_crashes_in_a_step(play: Play) -> None:
     )
 
 
+@pytest.mark.soak
 @pytest.mark.quick
 @pytest.mark.decode
 @pytest.mark.freeze

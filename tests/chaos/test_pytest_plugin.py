@@ -1,0 +1,54 @@
+"""The door into pytest: what bad options say, and what a run leaves to read."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+USAGE = 4  # pytest's exit code for bad usage
+SOON_S = 60.0
+
+
+def ask(*options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest", "suites/", "--collect-only", "-q", *options]
+    return subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=SOON_S, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (["--seed", "abc"], r"--seed abc: expected a whole number"),
+        (["--seed", "-1"], r"--seed -1: expected a whole number"),
+        (["--router", "nginx"], r"router: unknown nginx; known are: smg, sglang-router"),
+        (["--stack", "triton"], r"--stack triton: expected one of embedded"),
+        (["--topology", "0p1d"], r"topology: expected like '1p1d'.*'0p1d'"),
+        (["--topology", "many"], r"topology: expected like '1p1d'.*'many'"),
+        (["--guards-off", "luck"], r"guards_off: unknown luck; known are: .*step_watchdog"),
+        (["--require", "unicorns"], r"--require: unknown unicorns; known: toxiproxy"),
+    ],
+)
+def test_a_bad_option_is_one_clear_line_and_exit_code_4(options: list[str], line: str) -> None:
+    asked = ask(*options)
+    assert asked.returncode == USAGE
+    said = asked.stdout + asked.stderr
+    assert re.search(rf"(?m)^ERROR: {line}", said), said
+    assert "Traceback" not in said
+
+
+def test_an_unknown_marker_is_refused() -> None:
+    asked = ask("-m", "transfer", "--strict-markers")
+    assert asked.returncode == 0
+    assert "test_kv_transfer_stalled_in_the_middle" in asked.stdout
+
+
+def test_experiments_on_the_same_plan_stand_together() -> None:
+    tests = [line for line in ask().stdout.splitlines() if "::" in line]
+    sticky = [index for index, test in enumerate(tests) if "sticky" in test]
+    assert sticky == list(range(sticky[0], sticky[0] + len(sticky)))
