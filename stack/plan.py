@@ -39,10 +39,6 @@ class Topology:
     def workers(self) -> tuple[str, ...]:
         return self.names("prefill") + self.names("decode")
 
-    def holds(self, other: Topology) -> bool:
-        """True when this one has at least the workers of the other."""
-        return self.prefills >= other.prefills and self.decodes >= other.decodes
-
     def __str__(self) -> str:
         return f"{self.prefills}p{self.decodes}d"
 
