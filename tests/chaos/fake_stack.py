@@ -29,6 +29,7 @@ class FakeClients:
     refuses: frozenset[str] = frozenset()
     wait_fails: Exception | None = None
     start_hangs: bool = False
+    never_done: bool = False  # it says that some request still runs, whatever happens
     lag_s: float = 0.0
     takes_s: float = 0.0
     played: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
@@ -48,7 +49,7 @@ class FakeClients:
         if self.wait_fails is not None:
             raise self.wait_fails
         with self._settled:
-            return self._settled.wait_for(lambda: not self._left, timeout_s)
+            return self._settled.wait_for(lambda: not (self._left or self.never_done), timeout_s)
 
     def stop(self, timeout_s: float) -> None:
         self.stopped += 1

@@ -202,3 +202,16 @@ def test_a_hung_request_does_not_end_a_load_that_is_still_being_sent() -> None:
     stack = FakeStack(FakeClients(hangs=frozenset({"r0"})))
     history = judged(stack, Strike(FakeFault(), for_s=0.05), load=late)
     assert history.lives["r1"].settled is not None
+
+
+def test_a_request_has_the_bound_to_converge_in_full() -> None:
+    clients = FakeClients(takes_s=1.2)  # more than its span, less than span and bound
+    history = run_control(experiment(), FakeStack(clients))
+    assert history.lives["r0"].settled is not None
+
+
+def test_a_load_generator_that_is_never_done_does_not_hang_the_run() -> None:
+    begun_s = time.monotonic()
+    history = judged(FakeStack(FakeClients(never_done=True)), Strike(FakeFault(), for_s=0.05))
+    assert time.monotonic() - begun_s < 10
+    assert history.phase_ns("done") is not None
