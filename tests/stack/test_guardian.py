@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -118,7 +119,9 @@ def test_a_frozen_child_ends_with_the_guardian(tmp_path: Path, how: str) -> None
         guardian.keep_cgroup(group)
         freezer.freeze_group(group, [child], 2.0)
         assert freezer.is_frozen(group)
+    began_s = time.monotonic()
     assert guardian.close()
+    assert time.monotonic() - began_s < 2.0  # thawed first, not killed in vain for 2.5 s
     assert not child.alive
     assert not group.exists()
 
