@@ -31,7 +31,7 @@ class DecodeScheduler:
             knobs.target_ctas, knobs.resident_ctas, model.shape.kv_heads, knobs.page_size
         )
         self._stops = Stops(failpoints, "decode.token")
-        self.cache = Cache(model.shape, knobs.kv_pages, knobs.page_size)
+        self.cache = Cache(model.shape, knobs.kv_pages, knobs.page_size, model.device)
         self.pool = PagePool(knobs.kv_pages)
         self._waiting: deque[Order] = deque()
         self._receiving: dict[int, Sequence] = {}
@@ -99,7 +99,7 @@ class DecodeScheduler:
             if pages is None:
                 return
             self._waiting.popleft()
-            self._receiving[order.room] = Sequence(order, pages)
+            self._receiving[order.room] = Sequence(order, pages, device=self.model.device)
             prompt_pages = pages_for(len(order.tokens), self._knobs.page_size)
             self._outlet.allocated(order.room, pages[:prompt_pages])
 

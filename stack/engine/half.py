@@ -80,7 +80,8 @@ class _Outlet:
 
 
 def model(knobs: Knobs) -> Transformer:
-    return Transformer(Shape(), knobs.seed, knobs.context_max)
+    device = "cuda" if knobs.kernels == "triton" else "cpu"
+    return Transformer(Shape(), knobs.seed, knobs.context_max, device)
 
 
 async def prefill_half(

@@ -35,9 +35,10 @@ class Layer:
 class Cache:
     """Paged KV, [pages, layers, 2, page, kv_heads, head_dim]: one page lies in one piece."""
 
-    def __init__(self, shape: Shape, pages: int, page_size: int) -> None:
+    def __init__(self, shape: Shape, pages: int, page_size: int, device: str = "cpu") -> None:
         self.page_size = page_size
-        self.pages = torch.zeros(pages, shape.layers, 2, page_size, shape.kv_heads, shape.head_dim)
+        size = (pages, shape.layers, 2, page_size, shape.kv_heads, shape.head_dim)
+        self.pages = torch.zeros(size, device=device)
         self.keys = [self.pages[:, layer, 0] for layer in range(shape.layers)]
         self.values = [self.pages[:, layer, 1] for layer in range(shape.layers)]
 
@@ -51,18 +52,19 @@ class Transformer:
     in the feed-forward folds that difference into other tokens.
     """
 
-    def __init__(self, shape: Shape, seed: int, positions_max: int) -> None:
+    def __init__(self, shape: Shape, seed: int, positions_max: int, device: str = "cpu") -> None:
         self.shape = shape
+        self.device = device
         self.prompt_tokens_computed = 0  # a decode's stays 0: it only ever receives prompts
         random = torch.Generator().manual_seed(seed)
 
         def weights(rows: int, columns: int, scale: float = 1.0) -> Tensor:
             drawn = torch.randn(rows, columns, generator=random)
-            return drawn * (scale * rows**-0.5)
+            return (drawn * (scale * rows**-0.5)).to(device)
 
         attended = shape.heads * shape.head_dim
         mixed = attended + 2 * shape.kv_heads * shape.head_dim
-        self._embedding = torch.randn(alphabet.SIZE, shape.hidden, generator=random)
+        self._embedding = torch.randn(alphabet.SIZE, shape.hidden, generator=random).to(device)
         self._layers = [
             Layer(
                 weights(shape.hidden, mixed),
@@ -73,11 +75,12 @@ class Transformer:
             for _ in range(shape.layers)
         ]
         self._head = weights(shape.hidden, alphabet.SIZE, 4.0)
-        self._head_bias = torch.zeros(alphabet.SIZE)
+        self._head_bias = torch.zeros(alphabet.SIZE, device=device)
         self._head_bias[alphabet.END] = _END_BIAS
         # A random vector a position: without it one token can be its own successor for ever.
-        self._places = torch.randn(positions_max, shape.hidden, generator=random)
-        self._cosine, self._sine = _rotations(shape.head_dim, positions_max)
+        self._places = torch.randn(positions_max, shape.hidden, generator=random).to(device)
+        rotations = _rotations(shape.head_dim, positions_max)
+        self._cosine, self._sine = (table.to(device) for table in rotations)
 
     def prefill_block(
         self, tokens: list[int], position: int, cache: Cache, table: Tensor

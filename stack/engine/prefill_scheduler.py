@@ -29,7 +29,7 @@ class PrefillScheduler:
         self._failpoints = failpoints
         self._outlet = outlet
         self._stops = Stops(failpoints, "prefill.chunk")
-        self.cache = Cache(model.shape, knobs.kv_pages, knobs.page_size)
+        self.cache = Cache(model.shape, knobs.kv_pages, knobs.page_size, model.device)
         self.pool = PagePool(knobs.kv_pages)
         self.prefixes = PrefixCache(self.pool, knobs.page_size, on=knobs.prefix_cache)
         self._waiting: deque[Order] = deque()
@@ -101,7 +101,9 @@ class PrefillScheduler:
         if fresh is None:
             self.pool.give_back(known)
             return None
-        sequence = Sequence(order, known + fresh, len(known) * self._knobs.page_size)
+        sequence = Sequence(
+            order, known + fresh, len(known) * self._knobs.page_size, self.model.device
+        )
         for ordinal in range(len(known)):
             self._publish(sequence, ordinal)
         return sequence

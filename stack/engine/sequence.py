@@ -19,11 +19,12 @@ class Sequence:
     order: Order
     pages: list[int]
     computed: int = 0
+    device: str = "cpu"
     output: list[int] = field(default_factory=list[int])
     table: Tensor = field(init=False)
 
     def __post_init__(self) -> None:
-        self.table = torch.tensor(self.pages, dtype=torch.int32)
+        self.table = torch.tensor(self.pages, dtype=torch.int32, device=self.device)
 
     def ending(self) -> Ending | None:
         """Why it ends with its last token, or None when it goes on."""
