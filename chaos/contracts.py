@@ -161,8 +161,8 @@ class Driver(Protocol):
 class Killable(Protocol):
     """Nodes can be killed and come back on the same address."""
 
-    def kill(self, node: str) -> Mapping[str, Json]:
-        """SIGKILL the node, hold it down; returns what died (pids)."""
+    def kill(self, node: str, part: str = "whole") -> Mapping[str, Json]:
+        """SIGKILL the node, or its "engine" alone, and hold it down; returns what died (pids)."""
         ...
 
     def restart(self, node: str, timeout_s: float) -> None:
@@ -261,6 +261,43 @@ class Tunable(Protocol):
     ) -> AbstractContextManager[Proof]:
         """Restart with these knobs, back to the plan's on exit. The proof: what it reads back,
         or, where the node refused to start, its exit code and last words."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How much more time this stack needs than the one that suites are written for."""
+
+    factor: float  # of every time of an experiment
+    restart_s: float  # a replaced node answers again at the latest after this
+    tokens_max: int  # of one reply
+
+
+@runtime_checkable
+class Paced(Protocol):
+    """A stack of another pace: times are stretched, replies clipped, budgets calibrated."""
+
+    @property
+    def pace(self) -> Pace: ...
+
+
+@runtime_checkable
+class Marking(Protocol):
+    """A stack that cannot tell of every stage when a request enters it, and says of which it can.
+
+    A strike that waits for another stage is skipped, by the stage's name.
+    """
+
+    @property
+    def stages(self) -> frozenset[Stage]: ...
+
+
+@runtime_checkable
+class Choosy(Protocol):
+    """A fault that needs more of a stack than its ability: a certain link, for example."""
+
+    def lacks(self, stack: Stack) -> str | None:
+        """What this stack does not have for it, or None."""
         ...
 
 

@@ -1,7 +1,9 @@
 """Writes a tiny Llama with random weights, from a seed, for a real engine. Runs in its environment.
 
 The weights are strong (standard deviation 0.25): SGLang's own dummy weights are so small that
-greedy decoding repeats one token, and a wrong KV page would change nothing.
+greedy decoding repeats one token, and a wrong KV page would change nothing. Only tokens that are
+printable ASCII are ever chosen: a piece of a reply is then never half a character, and no reply
+ends before its limit.
 
     python make_model.py FOLDER [SEED]
 """
@@ -35,7 +37,13 @@ def tokenizer(seed):
     return made
 
 
-def model(seed):
+def silent(made):
+    """The ids that must not be chosen: special ones, and whatever is not printable ASCII."""
+    texts = ((one, made.decode([one], skip_special_tokens=True)) for one in range(VOCABULARY))
+    return [one for one, text in texts if not (text.isascii() and text.isprintable() and text)]
+
+
+def model(seed, never):
     torch.manual_seed(seed)
     config = LlamaConfig(
         hidden_size=64,
@@ -50,13 +58,18 @@ def model(seed):
         pad_token_id=1,
         initializer_range=SPREAD,
     )
-    return LlamaForCausalLM(config).to(torch.float32)
+    made = LlamaForCausalLM(config).to(torch.float32)
+    # A row of zeros is a logit of zero, and the highest of hundreds of random ones is above it.
+    with torch.no_grad():
+        made.lm_head.weight[never] = 0.0
+    return made
 
 
 def main(folder, seed=0):
     folder.mkdir(parents=True, exist_ok=True)
-    model(seed).save_pretrained(folder)
-    tokenizer(seed).save(str(folder / "tokenizer.json"))
+    words = tokenizer(seed)
+    model(seed, silent(words)).save_pretrained(folder)
+    words.save(str(folder / "tokenizer.json"))
     names = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "</s>"}
     turns = "{% for m in messages %}{{ m['role'] }}: {{ m['content'] }}\n{% endfor %}assistant:"
     settings = {
