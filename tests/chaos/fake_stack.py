@@ -169,6 +169,7 @@ class FakeFault:
     exit_hangs: bool = False
     enter_takes_s: float = 0.0
     proof: FakeProof | None = None
+    alive: bool = False
     stage: Stage = Stage.TRANSFER
     kind: FaultKind = FaultKind.LATE
     needs: type = object

@@ -135,8 +135,6 @@ def test_a_proof_that_fails_is_a_tool_error_and_the_fault_is_still_undone() -> N
 
 
 def test_a_fault_that_only_slows_says_so_in_the_specification() -> None:
-    class Slow(FakeFault):
-        alive = True
-
-    told = judged(FakeStack(), Strike(Slow(), for_s=0.05), Strike(FakeFault(), for_s=0.05))
+    slow = Strike(FakeFault(alive=True), for_s=0.05)
+    told = judged(FakeStack(), slow, Strike(FakeFault(), for_s=0.05))
     assert [one.alive for one in told.specification.strikes] == [True, False]
