@@ -50,7 +50,7 @@ HEARTBEAT_MISSES = "SGLANG_DISAGGREGATION_HEARTBEAT_MAX_FAILURE"
 # (a decode that waits), so that a verdict names the cause.
 GUARDS: Mapping[str, GuardSetting] = {
     "prefill_inflight_watchdog": GuardSetting("PDCHAOS_PREFILL_INFLIGHT_TIMEOUT", "1.5", 1),
-    "bootstrap_timeout": GuardSetting("SGLANG_DISAGGREGATION_BOOTSTRAP_TIMEOUT", "2", 1),
+    "bootstrap_timeout": GuardSetting("SGLANG_DISAGGREGATION_BOOTSTRAP_TIMEOUT", "3", 1),
     "waiting_timeout": GuardSetting("SGLANG_DISAGGREGATION_WAITING_TIMEOUT", "3", 1),
     "heartbeat_to_prefill": GuardSetting(HEARTBEAT, "0.5", 1, HEARTBEAT_MISSES),
     "heartbeat_to_decode": GuardSetting(HEARTBEAT, "0.5", 1, HEARTBEAT_MISSES),

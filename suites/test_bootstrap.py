@@ -9,7 +9,7 @@ from chaos.play import Play
 from chaos.verdict import caught_by
 from chaos.workloads.steady import Steady
 from faults.failpoint import DropMetadata
-from faults.network import Blackhole, Refuse, Stall
+from faults.network import Blackhole, Refuse, Reset, Stall
 
 CONTROL = "decode-0->prefill-0/bootstrap"
 # Both ends listen for each other's heartbeat; whichever counts its misses first ends a request.
@@ -37,6 +37,12 @@ def test_bootstrap_link_paused_for_too_long(play: Play) -> None:
         [Strike(Stall(CONTROL))],
         allowed=EITHER_END,
     )
+
+
+@pytest.mark.bootstrap
+@pytest.mark.reset
+def test_bootstrap_link_reset(play: Play) -> None:
+    play(LOAD, [Strike(Reset(CONTROL))], allowed=EITHER_END)
 
 
 @pytest.mark.bootstrap

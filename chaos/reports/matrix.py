@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from chaos.history import History
 from chaos.stage import FaultKind, Stage
-from chaos.verdict import BROKEN, Outcome, Verdict
+from chaos.verdict import BROKEN, Outcome, Verdict, accepted
 
 ORDER = list(Outcome)
 EMPTY = "·"
@@ -32,7 +32,7 @@ def judged(history: History, verdicts: Iterable[Verdict]) -> tuple[Judged, ...]:
             spec.name,
             verdict,
             tuple((s.stage, s.kind) for s in spec.strikes if s.strike == verdict.strike),
-            any(one.accepts(verdict) for one in spec.allowed),
+            accepted(verdict, spec.allowed),
         )
         for verdict in verdicts
     )
