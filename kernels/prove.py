@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--source", help="FILE:KERNEL, a kernel never seen before")
     parser.add_argument("--launch", help="its launch file (see kernels/unseen.py)")
-    parser.add_argument("--within-s", type=float, default=60.0, help="give up after this long")
+    parser.add_argument("--within-s", type=float, default=120.0, help="give up after this long")
 
 
 def main(args: argparse.Namespace) -> int:
@@ -111,9 +111,7 @@ def _scanned(scan: ScanProcess) -> bool:
     return any(each.waits for each in found)
 
 
-def _try(
-    case: Case, launch: Callable[[], object], args: argparse.Namespace, *, waits: bool
-) -> int:
+def _try(case: Case, launch: Callable[[], object], args: argparse.Namespace, *, waits: bool) -> int:
     from kernels import trial  # noqa: PLC0415 - imports Triton, which had to be told to interpret
     from kernels.residency import Ending, Rules  # noqa: PLC0415 - likewise
 

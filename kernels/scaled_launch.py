@@ -16,7 +16,11 @@ from kernels.splits import SplitPlan, used_splits
 
 BLOCK_TOKENS = 16  # the smallest that tl.dot takes
 PAGE = 16
-WIDTHS = {"mla_decode": 32, "gqa_decode": 16}  # the narrowest that the kernels take
+WIDTHS = {
+    "mla_decode": 32,
+    "v4_decode": 32,
+    "gqa_decode": 16,
+}  # the narrowest that the kernels take
 ROPE = 16
 ROPE_FULL = 64
 KEPT = "source, combine mode, tiles, splits, which of them have work, grid, residency, order"
@@ -36,7 +40,7 @@ class Scaled:
 
 
 def context_of(plan: SplitPlan) -> int:
-    """The scaled context: one KV block for each split that has work."""
+    """The scaled context, in KV rows: one block for each split that has work."""
     return max(used_splits(plan.launch, plan.splits)) * BLOCK_TOKENS
 
 
@@ -46,7 +50,8 @@ def scaling(shape: Shape, plan: SplitPlan, dtype: str) -> tuple[Scaled, ...]:
     used = max(used_splits(launch, plan.splits))
     rows = [
         Scaled(
-            "context", f"{max(launch.contexts)}", f"{context_of(plan)}",
+            "KV rows" if launch.rows else "context",
+            f"{max(launch.lengths)}", f"{context_of(plan)}",
             f"the same {used} of {plan.splits} splits have work, each with one KV block; how many "
             "blocks a split has decides only when it arrives",
         ),
@@ -66,6 +71,9 @@ def scaling(shape: Shape, plan: SplitPlan, dtype: str) -> tuple[Scaled, ...]:
     ]  # fmt: skip
     if shape.kernel == "mla_decode":
         rows.append(Scaled("RoPE width", f"{ROPE_FULL}", f"{ROPE}", "values only"))
+    if shape.window:
+        why = "decides where a row is read from, not how many there are"
+        rows.append(Scaled("window", f"{shape.window}", f"{PAGE}", why))
     return tuple(rows)
 
 
@@ -80,8 +88,18 @@ def runnable(shape: Shape, plan: SplitPlan, layout: str) -> Callable[[], object]
     table = torch.arange(pages, dtype=torch.int32).repeat(batch, 1)
     lengths = torch.full((batch,), context_of(plan), dtype=torch.int32)
 
-    def values(*size: int) -> object:
+    def values(*size: int) -> Any:  # noqa: ANN401 - a tensor; torch is not imported for its types
         return torch.full(size, 0.5)
+
+    if shape.kernel == "v4_decode":
+        far = context_of(plan) - PAGE  # beyond the window, which is one page here
+        chosen = torch.arange(max(1, far), dtype=torch.int32).repeat(batch, 1)
+        return lambda: kernel.v4_decode(
+            values(batch, shape.heads, width), values(pages, PAGE, width),
+            values(max(1, far), width), table, lengths, chosen,
+            torch.full((batch,), far, dtype=torch.int32), values(shape.heads), launch,
+            softmax_scale=1.0, window=PAGE, block_tokens=BLOCK_TOKENS,
+        )  # fmt: skip
 
     if shape.kernel == "mla_decode":
         return lambda: kernel.mla_decode(

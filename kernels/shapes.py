@@ -5,6 +5,7 @@ Pure: R comes from the AOT table, so neither a GPU nor Triton is needed to know 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cache
 
@@ -27,14 +28,31 @@ class Shape:
     tiles_per_request: int
     block_tokens: int
     width: int  # of a head, or of the latent
+    window: int = 0  # > 0: attention is sparse; the last tokens that are read as they are
+    ratio: int = 0  # tokens per compressed row
+    chosen_max: int = 0  # compressed rows that the indexer chooses at most; 0: all are read
 
     def launch(self, combine: str, context: int, batch: int) -> Launch:
         """ValueError unless combine, context and batch make a launch."""
         if batch < 1 or context < 1:
             raise ValueError(f"batch {batch} and context {context}: expected at least 1 each")
+        rows = (self.rows(context),) * batch if self.window else ()
         return Launch(
-            (context,) * batch, self.tiles_per_request, self.block_tokens, combine, self.heads
+            (context,) * batch, self.tiles_per_request, self.block_tokens, combine, self.heads, rows
         )
+
+    def rows(self, context: int) -> int:
+        """KV rows that one query reads of a context; never fewer for a longer one."""
+        if not self.window:
+            return context
+        compressed = context // self.ratio
+        chosen = min(compressed, self.chosen_max) if self.chosen_max else compressed
+        return min(context, self.window) + chosen
+
+    def first_context(self, rows: int, context_max: int) -> int | None:
+        """The shortest context of which at least that many rows are read."""
+        found = bisect_left(range(context_max + 1), rows, key=self.rows)
+        return found if found <= context_max else None
 
     def row(self, combine: str, dtype: str) -> str:
         """The configuration's name in the AOT table."""
@@ -68,6 +86,17 @@ SHAPES = {
         Shape(
             "mla_decode-tp8", "DeepSeek-V3, one of 8 ranks", "mla_decode", "mla_decode",
             16, 1, 32, 512,
+        ),
+        *(
+            Shape(
+                f"v4_decode{ranks}{kind}", f"DeepSeek-V4-Flash, {per}{layers}", "v4_decode",
+                "v4_decode", heads, heads // 16, 32, 512, 128, ratio, chosen_max,
+            )
+            for ranks, per, heads in (("", "", 64), ("-tp4", "one of 4 ranks, ", 16))
+            for kind, layers, ratio, chosen_max in (
+                ("", "layers at ratio 128", 128, 0),
+                ("-topk", "layers at ratio 4", 4, 512),
+            )
         ),
         Shape(
             "gqa_decode", "Llama-3-70B", "gqa_decode", "gqa_decode-d128", 64, 8, 64, 128

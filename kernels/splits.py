@@ -34,12 +34,15 @@ class Launch:
     block_tokens: int  # KV tokens that a CTA reads at a time
     combine: str
     heads: int = 0  # query heads, printed only
+    rows: tuple[int, ...] = ()  # KV rows that are read, where attention is sparse
 
     def __post_init__(self) -> None:
         if self.combine not in COMBINES:
             raise ValueError(f"combine: expected one of {', '.join(COMBINES)}, not {self.combine}")
         if not self.contexts or min(self.contexts) < 0:
             raise ValueError(f"contexts: expected one length or more, >= 0, not {self.contexts}")
+        if self.rows and len(self.rows) != len(self.contexts):
+            raise ValueError(f"rows: expected one count per request, not {len(self.rows)}")
         if self.tiles_per_request < 1 or self.block_tokens < 1:
             raise ValueError("tiles_per_request and block_tokens: expected at least 1")
 
@@ -48,9 +51,14 @@ class Launch:
         return len(self.contexts) * self.tiles_per_request
 
     @property
+    def lengths(self) -> tuple[int, ...]:
+        """What is split: the KV rows of each request, one per token unless it says otherwise."""
+        return self.rows or self.contexts
+
+    @property
     def blocks(self) -> int:
         """KV blocks of the longest request."""
-        return max(1, _ceil(max(self.contexts), self.block_tokens))
+        return max(1, _ceil(max(self.lengths), self.block_tokens))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +86,7 @@ class SplitPlan:
         launch, shortest = self.launch, min(self.launch.contexts)
         context = max(launch.contexts)
         span = f"{context}" if shortest == context else f"{shortest}..{context}"
+        span += f" (reads {max(launch.rows)} rows)" if launch.rows else ""
         return (
             f"{launch.combine}: context {span}, batch {len(launch.contexts)}, heads "
             f"{launch.heads or '-'}, {TARGET_CTAS}={self.target_ctas}, splits {self.splits}, grid "
@@ -111,7 +120,7 @@ def plan(launch: Launch, target: int, residency: int, *, clamp: bool = True) -> 
     """
     if not 1 <= target <= TARGET_CTAS_MAX:
         raise ValueError(f"target: expected 1 to {TARGET_CTAS_MAX} CTAs, not {target}")
-    wanted = _wanted(launch, target)
+    wanted = splits_wanted(launch, target)
     splits = wanted
     if clamp and launch.combine in WAITING:
         splits = max(1, min(wanted, residency // launch.tiles))
@@ -123,7 +132,8 @@ def plan(launch: Launch, target: int, residency: int, *, clamp: bool = True) -> 
     return replace(drafted, verdict=verdict, reason=reason)
 
 
-def _wanted(launch: Launch, target: int) -> int:
+def splits_wanted(launch: Launch, target: int) -> int:
+    """How many splits TARGET_CTAS asks for, before any clamp."""
     return max(1, min(target // launch.tiles, launch.blocks))
 
 
@@ -161,8 +171,8 @@ def _why_safe(drafted: SplitPlan) -> str:
 def used_splits(launch: Launch, splits: int) -> tuple[int, ...]:
     """For each request, how many of its splits have work; the kernels compute the same."""
     used: list[int] = []
-    for context in launch.contexts:
-        blocks = _ceil(context, launch.block_tokens)
+    for length in launch.lengths:
+        blocks = _ceil(length, launch.block_tokens)
         per_split = max(1, _ceil(blocks, splits))
         used.append(max(1, _ceil(blocks, per_split)))
     return tuple(used)
@@ -246,50 +256,6 @@ def _starve(
 def deadlocks(launch: Launch, target: int, residency: int, *, clamp: bool = False) -> bool:
     """Whether this launch hangs on a GPU that holds `residency` CTAs, in order, tile-fastest."""
     return plan(launch, target, residency, clamp=clamp).verdict is Verdict.DEADLOCK
-
-
-def deadlock_zones(
-    launch: Launch, target: int, residency: int, context_max: int
-) -> tuple[tuple[int, int], ...]:
-    """Runs of context lengths that deadlock when every request has that length, unclamped.
-
-    Each run is (first, last) in tokens; both ends are whole KV blocks but for the first token. The
-    runs need not be one: splits beyond what the blocks fill are empty and wait for nobody, so a
-    longer context can be safe where a shorter one is not.
-    """
-    zones: list[tuple[int, int]] = []
-    block, batch = launch.block_tokens, len(launch.contexts)
-    for blocks in range(1, _ceil(context_max, block) + 1):
-        last = min(blocks * block, context_max)
-        alike = replace(launch, contexts=(last,) * batch)
-        if not never_started(alike, _wanted(alike, target), residency):
-            continue
-        first = (blocks - 1) * block + 1
-        if zones and zones[-1][1] == first - 1:
-            first = zones.pop()[0]
-        zones.append((first, last))
-    return tuple(zones)
-
-
-def first_deadlock(launch: Launch, target: int, residency: int, context_max: int) -> int | None:
-    """The shortest context, in tokens, at which this batch hangs; None if none up to the max."""
-    zones = deadlock_zones(launch, target, residency, context_max)
-    return zones[0][0] if zones else None
-
-
-def first_overflow(
-    launch: Launch, target: int, residency: int, *, batch_max: int, context_max: int
-) -> tuple[int, int] | None:
-    """The smallest batch, and for it the shortest context, whose unclamped grid exceeds R."""
-    for batch in range(1, batch_max + 1):
-        tiles = batch * launch.tiles_per_request
-        splits = residency // tiles + 1  # as few as exceed R
-        if splits > max(1, target // tiles):
-            continue
-        context = (splits - 1) * launch.block_tokens + 1
-        if context <= context_max:
-            return batch, context
-    return None
 
 
 def _ceil(count: int, size: int) -> int:

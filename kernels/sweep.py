@@ -16,6 +16,7 @@ from itertools import pairwise, product
 from pathlib import Path
 
 from kernels import splits
+from kernels import zones as zones_of
 from kernels.device import GPUS
 from kernels.shapes import SHAPES, Shape, shape
 from kernels.splits import SplitPlan, Verdict
@@ -114,15 +115,27 @@ def table(setting: Setting, targets: list[int], contexts: list[int]) -> list[str
 
 def _zones(setting: Setting, targets: list[int], context_max: int) -> Iterator[str]:
     launch = setting.shape.launch(setting.combine, 1, setting.batch)
-    residency = setting.residency
+    residency, rows_max = setting.residency, setting.shape.rows(context_max)
     for target in targets if residency > 0 else []:
-        zones = splits.deadlock_zones(launch, target, residency, context_max)
+        in_rows = zones_of.deadlock_zones(launch, target, residency, rows_max)
+        zones = list(_in_tokens(setting.shape, in_rows, context_max))
         if not zones:
             continue
         spans = ", ".join(f"{first}..{last}" for first, last in zones)
         gaps = [f"{one[1] + 1}..{two[0] - 1}" for one, two in pairwise(zones)]
         between = f"; safe again at {', '.join(gaps)}" if gaps else ""
         yield f"  {target}: deadlocks at contexts {spans}{between}"
+
+
+def _in_tokens(
+    shape: Shape, in_rows: tuple[tuple[int, int], ...], context_max: int
+) -> Iterator[tuple[int, int]]:
+    """Zones of KV rows as zones of context; they differ where attention is sparse."""
+    for first, last in in_rows:
+        start = shape.first_context(first, context_max)
+        after = shape.first_context(last + 1, context_max)
+        if start is not None:
+            yield start, context_max if after is None else after - 1
 
 
 def overflows(settings: list[Setting], targets: list[int], context_max: int) -> Iterator[str]:
@@ -138,10 +151,14 @@ def overflows(settings: list[Setting], targets: list[int], context_max: int) -> 
         launch = setting.shape.launch(setting.combine, 1, 1)
         yield f"  {setting.shape.name}, R = {setting.residency}"
         for target in targets:
-            first = splits.first_overflow(
-                launch, target, setting.residency, batch_max=batch_max, context_max=context_max
-            )
-            where = "none does" if first is None else f"batch {first[0]}, context {first[1]}"
+            first = zones_of.first_overflow(
+                launch, target, setting.residency, batch_max=batch_max,
+                context_max=setting.shape.rows(context_max),
+            )  # fmt: skip
+            where = "none does"
+            if first is not None:
+                context = setting.shape.first_context(first[1], context_max)
+                where = f"batch {first[0]}, context {context}"
             yield f"    {splits.TARGET_CTAS}={target}: {where}"
 
 

@@ -48,7 +48,7 @@ class Rules:
     shuffled_turns: bool = False  # resident CTAs take their turns in seeded order, not in turn
     every_access: bool = False  # give way at plain loads and stores as well
     steps_max: int = 400_000  # turns of all CTAs together, then the run is given up
-    within_s: float = 60.0  # wall clock, likewise
+    within_s: float = 120.0  # wall clock, likewise
     round_ns: int = 1_000  # virtual time that one turn of every resident CTA takes
 
     def __post_init__(self) -> None:

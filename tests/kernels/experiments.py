@@ -10,12 +10,14 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 from kernels.residency import Deadlock, NotProven, Rules, scheduled
 
+WITHIN_S = 250.0  # no experiment is about the wall clock
 Answer = dict[str, Any]
 EXPERIMENTS: dict[str, Callable[[], object]] = {}
 
@@ -28,7 +30,7 @@ def experiment(run: Callable[[], object]) -> Callable[[], object]:
 def tried(launch: Callable[[], torch.Tensor], rules: Rules) -> Answer:
     """What a scheduled launch came to; of a finished one its values."""
     try:
-        with scheduled(rules):
+        with scheduled(replace(rules, within_s=WITHIN_S)):
             out = launch()
     except (Deadlock, NotProven) as stopped:
         run = stopped.run

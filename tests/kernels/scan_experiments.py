@@ -17,6 +17,7 @@ os.environ.pop("TRITON_INTERPRET", None)
 import torch
 import waiting_kernels
 
+from kernels import gqa_decode, mla_decode, v4_decode
 from kernels.configurations import shipped
 from kernels.frontend import scan_launches
 
@@ -50,5 +51,16 @@ def decode() -> dict[str, list[str]]:
     }
 
 
+def tiles() -> dict[str, tuple[int, int]]:
+    """By kernel, its KV block and how many query heads (or KV heads) one CTA takes."""
+    return {
+        "mla_decode": (mla_decode.BLOCK_TOKENS, mla_decode.TILE_HEADS),
+        "v4_decode": (v4_decode.BLOCK_TOKENS, v4_decode.TILE_HEADS),
+        "gqa_decode": (gqa_decode.block_tokens_for(128), 8),
+        "gqa_decode-d64": (gqa_decode.block_tokens_for(64), 8),
+    }
+
+
 if __name__ == "__main__":
+    sys.stdout.write(json.dumps({"tiles": tiles()}) + "\n")
     sys.stdout.write(json.dumps({"tiny": tiny()}) + "\n" + json.dumps({"decode": decode()}) + "\n")

@@ -12,7 +12,7 @@ from kernels.case import Asked, shipped
 from kernels.scaled_launch import context_of
 
 ROOT = Path(__file__).parents[2]
-PROVE_S_MAX = 120.0  # some 5 s alone on the machine
+PROVE_S_MAX = 300.0  # some 5 s alone on the machine
 MLA = ("--gpu", "rtx-pro-6000", "--kernel", "mla_decode", "--context", "131072", "--batch", "1")
 TINY = ROOT / "tests" / "kernels" / "waiting_kernels.py"
 
@@ -93,7 +93,7 @@ def test_sms_that_something_else_holds_shrink_the_residency() -> None:
     ("wrong", "listed"),
     [
         (("--gpu", "rtx-9999"), "rtx-pro-6000, rtx-5090"),
-        (("--kernel", "flash_decode"), "mla_decode, mla_decode-tp8, gqa_decode"),
+        (("--kernel", "flash_decode"), "mla_decode, mla_decode-tp8"),
         (("--combine", "spin_some"), "two_pass, last_arriver, owner_spin"),
         (("--dtype", "int4"), "bf16, e4m3"),
         (("--target-ctas", "-3"), "a whole number from 1 to"),

@@ -14,16 +14,14 @@ from kernels.splits import (
     WAITING,
     Launch,
     Verdict,
-    deadlock_zones,
     deadlocks,
-    first_deadlock,
-    first_overflow,
     never_started,
     plan,
     target_ctas,
     used_splits,
     waiting_max,
 )
+from kernels.zones import deadlock_zones, first_deadlock, first_overflow
 
 ROOT = Path(__file__).parents[2]
 INCIDENT = Launch((131072,), 8, 32, "spin_all", 128)

@@ -75,6 +75,21 @@ def test_every_shape_states_where_its_grid_first_exceeds_r_or_that_none_does() -
     assert any(line.endswith("TARGET_CTAS=512: batch 1, context 737") for line in stated)
 
 
+def test_zones_of_sparse_attention_are_contexts_and_not_rows() -> None:
+    tp4 = setting("v4_decode-tp4-topk", batch=16)
+
+    lines = table(tp4, [512], [1027, 1028])
+
+    assert lines[2].split() == ["512", "safe", "deadlock"]
+    assert "  512: deadlocks at contexts 1028..1028" in lines
+
+
+def test_the_incidents_model_does_not_exceed_r_with_one_request() -> None:
+    lines = list(overflows([setting("v4_decode-tp4-topk", batch=16)], [512], 131072))
+
+    assert lines[-1].endswith("TARGET_CTAS=512: batch 10, context 1796")
+
+
 def test_the_picture_has_a_panel_per_setting_and_names_its_colours(tmp_path: Path) -> None:
     path = tmp_path / "sweep.svg"
 
