@@ -93,12 +93,7 @@ async def prefill_half(
     desk: Desk,
 ) -> Half:
     assert config.bootstrap_port is not None
-    heartbeat = HeartbeatToDecode(
-        knobs.on("heartbeat_to_decode"),
-        knobs.heartbeat_interval_s,
-        knobs.heartbeat_failures_max,
-    )
-    bootstrap = BootstrapServer(uuid.uuid4().hex, heartbeat, lambda: side)
+    bootstrap = BootstrapServer(uuid.uuid4().hex, _heartbeat_to_decode(knobs), lambda: side)
     side = PrefillSide(config, ledger, failpoints, rooms, bootstrap, desk.handed_over)
     scheduler = PrefillScheduler(
         model(knobs), knobs, failpoints, _Outlet(asyncio.get_running_loop(), side)
@@ -230,6 +225,14 @@ def _inflight_watchdog(knobs: Knobs) -> PrefillInflightWatchdog:
 def _heartbeat_to_prefill(knobs: Knobs) -> HeartbeatToPrefill:
     return HeartbeatToPrefill(
         knobs.on("heartbeat_to_prefill"),
+        knobs.heartbeat_interval_s,
+        knobs.heartbeat_failures_max,
+    )
+
+
+def _heartbeat_to_decode(knobs: Knobs) -> HeartbeatToDecode:
+    return HeartbeatToDecode(
+        knobs.on("heartbeat_to_decode"),
         knobs.heartbeat_interval_s,
         knobs.heartbeat_failures_max,
     )

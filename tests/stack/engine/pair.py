@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -261,38 +260,6 @@ def _answer(url: str, request_id: str, body: Mapping[str, Any]) -> Answer:
     return Answer(reply.status_code, reply.text)
 
 
-class Caller:
-    """A leg that is sent and never read; closing it is what a client does who gives up."""
-
-    def __init__(self, worker: Worker, request_id: str, body: Mapping[str, Any]) -> None:
-        self._connection = HTTPConnection("127.0.0.1", worker.config.port, timeout=BOUND_S)
-        headers = {"X-Request-ID": request_id, "Content-Type": "application/json"}
-        self._connection.request("POST", "/v1/completions", json.dumps(body), headers)
-
-    def hang_up(self) -> None:
-        self._connection.close()
-
-
-class Stream:
-    """A decode leg that is read by hand."""
-
-    def __init__(self, worker: Worker, request_id: str, body: Mapping[str, Any]) -> None:
-        self._client = httpx.Client(timeout=BOUND_S)
-        self._context = self._client.stream(
-            "POST",
-            worker.url + "/v1/completions",
-            json={**body, "stream": True},
-            headers={"X-Request-ID": request_id},
-        )
-
-    def __enter__(self) -> httpx.Response:
-        return self._context.__enter__()
-
-    def __exit__(self, *_: object) -> None:
-        self._context.__exit__(None, None, None)
-        self._client.close()
-
-
 @contextlib.contextmanager
 def pair_of(launcher: Launcher, folder: Path, environment: Mapping[str, str]) -> Generator[Pair]:
     pair = Pair(launcher, folder, environment)
@@ -302,4 +269,4 @@ def pair_of(launcher: Launcher, folder: Path, environment: Mapping[str, str]) ->
         pair.close()
 
 
-__all__ = ["Caller", "Launcher", "Pair", "Stream", "Worker", "pair_of", "until"]
+__all__ = ["Launcher", "Pair", "Worker", "pair_of", "until"]

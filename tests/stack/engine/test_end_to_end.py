@@ -2,19 +2,16 @@
 
 import os
 import signal
-import socket
-import time
 from concurrent.futures import wait
 from pathlib import Path
 
-import httpx
 import pytest
-from openai import OpenAI
 
 from chaos.event import Kind
 from chaos.stage import Stage
 from tests.stack.engine.conftest import NewPair
-from tests.stack.engine.pair import BOUND_S, Caller, Pair, Stream, until
+from tests.stack.engine.leg import Caller, Stream
+from tests.stack.engine.pair import BOUND_S, Pair, until
 
 PROMPT = "a prompt of several pages, so that there is something to push " * 4
 
@@ -241,92 +238,6 @@ def test_an_abort_in_any_stage_returns_all_pages(pair: Pair, site: str, node: st
         for caller in callers:
             caller.hang_up()
         until(pair.idle, "all pages are back while the failpoint is still armed")
-
-
-def test_the_stock_openai_client_understands_the_decode(pair: Pair) -> None:
-    body = pair.body(PROMPT, 8, stream_options={"include_usage": True})
-    extra = {name: body[name] for name in body if name.startswith("bootstrap_")}
-    prefill = pair.leg(pair.prefill, "openai", body)
-    with OpenAI(base_url=pair.decode.url + "/v1", api_key="none", timeout=BOUND_S) as client:
-        chunks = list(
-            client.completions.create(
-                model="pd-chaos-tiny",
-                prompt=PROMPT,
-                max_tokens=8,
-                temperature=0,
-                stream=True,
-                stream_options={"include_usage": True},
-                extra_body=extra,
-            )
-        )
-    assert prefill.result(BOUND_S).status == 200
-    assert [chunk.choices[0].finish_reason for chunk in chunks[:-1]] == [None] * 7 + ["length"]
-    assert chunks[-1].usage is not None
-    assert chunks[-1].usage.completion_tokens == 8
-    assert len("".join(chunk.choices[0].text for chunk in chunks[:-1])) == 8
-
-
-def test_a_reply_ends_at_its_stop_text_and_does_not_show_it(pair: Pair) -> None:
-    whole = pair.ask("whole", PROMPT, tokens=12)[1].reply
-    stop = whole[5:7]
-    stopped = pair.ask("stopped", PROMPT, tokens=12, stop=[stop])[1].json["choices"][0]
-    assert stopped["text"] == whole[: whole.index(stop)]
-    assert stopped["finish_reason"] == "stop"
-
-
-def test_a_reply_fed_back_is_the_same_tokens(pair: Pair) -> None:
-    """A conversation's prefix stays a prefix: the second round finds the first one's pages."""
-    reply = pair.ask("round-1", f"first round: {PROMPT}", tokens=40)[1].reply
-    before = pair.prefill.figure("prefix_hit_tokens_total")
-    pair.ask("round-2", f"first round: {PROMPT}{reply}")
-    assert pair.prefill.figure("prefix_hit_tokens_total") - before >= len(PROMPT) - 16
-
-
-def test_sampling_with_a_seed_is_repeated_and_another_seed_differs(pair: Pair) -> None:
-    one, again, other = (
-        pair.ask(f"seeded-{n}", PROMPT, tokens=16, temperature=1.0, seed=seed)[1].reply
-        for n, seed in enumerate((5, 5, 6))
-    )
-    assert one == again != other
-
-
-def test_an_http2_preface_does_not_hurt(pair: Pair) -> None:
-    with socket.create_connection(("127.0.0.1", pair.decode.config.port), BOUND_S) as probe:
-        probe.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
-        probe.recv(4096)
-    assert pair.decode.alive()
-
-
-def test_the_loads_page_has_the_queues_of_both_roles(pair: Pair) -> None:
-    for worker in (pair.prefill, pair.decode):
-        load = worker.get("/v1/loads").json()["loads"][0]
-        assert load["disaggregation"]["mode"] == worker.config.role
-        assert load["disaggregation"]["prefill_inflight_queue_reqs"] == 0
-        assert load["disaggregation"]["decode_transfer_queue_reqs"] == 0
-
-
-def test_the_admin_door_wants_its_token_and_tells_what_is_armed(pair: Pair) -> None:
-    refused = httpx.get(f"http://127.0.0.1:{pair.decode.config.admin_port}/pids", timeout=BOUND_S)
-    assert refused.status_code == 401
-    knobs = pair.decode.admin("GET", "/knobs").json()
-    assert knobs["PDCHAOS_KV_PAGES"] == 256
-    with pair.decode.armed("health.answer", "hold"), pair.decode.armed("decode.step", "hold"):
-        page = pair.decode.admin("GET", "/failpoints").json()
-        assert {one["site"] for one in page["armed"]} == {"health.answer", "decode.step"}
-        assert "transfer.page" in page["sites"]
-    assert pair.decode.admin("GET", "/failpoints").json()["armed"] == []
-
-
-def test_the_admin_door_answers_within_a_second_of_a_frozen_engine(pair: Pair) -> None:
-    engine = pair.decode.engine_pid()
-    os.kill(engine, signal.SIGSTOP)
-    try:
-        began_s = time.monotonic()
-        assert pair.decode.admin("GET", "/knobs").status_code == 504
-        took_s = time.monotonic() - began_s
-    finally:
-        os.kill(engine, signal.SIGCONT)
-    assert took_s < 2.0  # a bound of 0.9 s, on a machine that may be busy
 
 
 def test_an_engine_does_not_outlive_its_front(new_pair: NewPair) -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from stack.engine.wire import PAGE, PREAMBLE, Frame
 from tests.stack.engine.conftest import NewPair
-from tests.stack.engine.pair import BOUND_S, Caller, Pair, Stream, until
+from tests.stack.engine.leg import Caller, Stream
+from tests.stack.engine.pair import BOUND_S, Pair, until
 
 PROMPT = "a prompt of several pages, so that there is something to push " * 4
 PAGE_BYTES = 2 * 2 * 16 * 2 * 16 * 4  # layers, K and V, tokens, kv_heads, head_dim, float32
