@@ -10,7 +10,13 @@ from random import Random
 from chaos.contracts import Evidence, Linked, Proof, Stack
 from chaos.event import Json
 from chaos.stage import FaultKind, Stage
-from faults.link_choice import DIRECTIONS, choose_link, payload_stream, stage_of_link
+from faults.link_choice import (
+    DIRECTIONS,
+    choose_link,
+    lacks_link,
+    payload_stream,
+    stage_of_link,
+)
 
 MS_PER_S = 1000
 
@@ -46,6 +52,15 @@ class Bend:
     @property
     def stage(self) -> Stage:
         return self.at or stage_of_link(self.link, self._streams()[-1])
+
+    @property
+    def alive(self) -> bool:
+        """True when it only slows: then a guard that ends a request gives a false alarm."""
+        slow = self.toxic == "bandwidth" and bool(self.attributes.get("rate"))
+        return slow or self.toxic in {"latency", "slicer"}
+
+    def lacks(self, stack: Stack) -> str | None:
+        return lacks_link(stack, self.link)
 
     @contextmanager
     def inject(self, stack: Stack, rng: Random) -> Generator[Proof]:
@@ -83,6 +98,9 @@ class Refuse:
     @property
     def stage(self) -> Stage:
         return self.at or stage_of_link(self.link, "upstream")
+
+    def lacks(self, stack: Stack) -> str | None:
+        return lacks_link(stack, self.link)
 
     @contextmanager
     def inject(self, stack: Stack, rng: Random) -> Generator[Proof]:
