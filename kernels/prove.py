@@ -75,7 +75,8 @@ def _case(args: argparse.Namespace) -> Case:
         )
     fields = Asked.__dataclass_fields__
     told: dict[str, Any] = {name: getattr(args, name) for name in fields}
-    return shipped(Asked(**{**told, "target_ctas": args.target_ctas or ""}))
+    told["target_ctas"] = args.target_ctas or ""
+    return shipped(Asked(**told))
 
 
 def _examine(case: Case, args: argparse.Namespace) -> int:
