@@ -31,9 +31,7 @@ class Case:
     def order_free(self) -> bool:
         """Whether the arithmetic of a shipped kernel excludes a deadlock in any launch order."""
         plan = self.plan
-        return plan is not None and (
-            splits.waiting_max(plan.launch, plan.splits) < plan.residency
-        )
+        return plan is not None and (splits.waiting_max(plan.launch, plan.splits) < plan.residency)
 
     @property
     def fits(self) -> bool:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from types import TracebackType
+from typing import Self
 
 from kernels.frontend import Scanned, read_answer
 
@@ -18,7 +19,7 @@ class ScanProcess:
         self._within_s = within_s
         self._child: subprocess.Popen[str] | None = None
 
-    def __enter__(self) -> ScanProcess:
+    def __enter__(self) -> Self:
         environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
         self._child = subprocess.Popen(  # noqa: S603 - our own module, no shell
             [sys.executable, "-m", "kernels.frontend", *self._arguments],
