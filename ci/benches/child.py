@@ -1,0 +1,47 @@
+"""`python -m ci.benches.child ROW QUICK FAULT_FREE`: measures one row, alone in its process.
+
+Figures go to standard output, one JSON line each. When standard input ends, whoever asked is gone,
+and so are we: everything that the row has started ends with this process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from dataclasses import asdict
+from threading import Thread
+
+from ci.benches.catalogue import named
+from ci.benches.effort import Effort, NotMeasured
+from ci.benches.promise import Figure
+
+
+def main(words: list[str]) -> int:
+    name, quick, fault_free = words
+    Thread(target=_end_with_the_asker, name="asker", daemon=True).start()
+    effort = Effort(quick=quick == "quick", fault_free=int(fault_free))
+    (row,) = named([name])
+    try:
+        for figure in row.module.measure(effort):
+            print(json.dumps(asdict(figure)), flush=True)
+    except NotMeasured as why:
+        print(why, file=sys.stderr)
+        return 1
+    return 0
+
+
+def figure(line: str) -> Figure:
+    """What one line of a child's output says. ValueError: nothing of ours."""
+    told = json.loads(line)
+    return Figure(told["what"], tuple(told["values"]), told["note"])
+
+
+def _end_with_the_asker() -> None:
+    sys.stdin.buffer.read()
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

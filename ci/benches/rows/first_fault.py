@@ -1,0 +1,85 @@
+"""How long a user waits for the first verdict: from `pytest suites/` to a judged strike."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from ci.benches.asking import until
+from ci.benches.effort import Effort, NotMeasured
+from ci.benches.measuring import ROOT, end
+from ci.benches.promise import Figure, Promise, at_most
+
+FAULT: Final = "first judged fault after `pytest suites/`"
+ANY: Final = "first judged experiment, which is fault-free"
+PROMISES = (Promise(FAULT, at_most(8, "s")), Promise(ANY, unit="s"))
+RUN_S: Final = 90.0
+UNWIND_S: Final = 20.0
+TAIL_BYTES: Final = 40
+
+
+def measure(effort: Effort) -> Iterator[Figure]:
+    runs = [_run() for _ in range(effort.pick(5, 1))]
+    note = "its history's end line is written; a new pytest process each time, stopped then"
+    yield Figure(FAULT, tuple(fault_s for fault_s, _ in runs), note)
+    yield Figure(ANY, tuple(any_s for _, any_s in runs))
+
+
+def _run() -> tuple[float, float]:
+    """Seconds to the first ended history with a strike, and to the first of all."""
+    with tempfile.TemporaryDirectory(prefix="pdchaos-bench-") as folder:
+        report = Path(folder)
+        words = ["suites/", "-q", "--report-dir", folder, "--alluredir", str(report / "allure")]
+        began_s = time.monotonic()
+        with (report / "log").open("w") as log, _pytest(words, log.fileno()) as running:
+            try:
+                any_s = _wait(running, report, lambda _: True) - began_s
+                fault_s = _wait(running, report, _has_strikes) - began_s
+            finally:
+                end(running, UNWIND_S)
+        return fault_s, any_s
+
+
+def _pytest(words: Sequence[str], log: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # noqa: S603 - our own interpreter and options
+        [sys.executable, "-m", "pytest", *words],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        process_group=0,
+    )
+
+
+def _wait(running: subprocess.Popen[bytes], report: Path, wanted: Callable[[Path], bool]) -> float:
+    def has_come() -> bool:
+        if running.poll() is not None:
+            raise NotMeasured(f"pytest ended with {running.returncode}: {_last_line(report)}")
+        return any(_ended(one) and wanted(one) for one in (report / "histories").glob("*.jsonl"))
+
+    if not until(has_come, RUN_S):
+        raise NotMeasured(f"no such history ended within {RUN_S:.0f} s: {_last_line(report)}")
+    return time.monotonic()
+
+
+def _ended(history: Path) -> bool:
+    with history.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - TAIL_BYTES))
+        return b'{"end":' in file.read()
+
+
+def _has_strikes(history: Path) -> bool:
+    with history.open() as file:
+        return bool(json.loads(file.readline())["specification"]["strikes"])
+
+
+def _last_line(report: Path) -> str:
+    words = (report / "log").read_text(errors="replace").strip().splitlines()
+    return words[-1] if words else "it said nothing"
