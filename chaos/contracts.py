@@ -264,43 +264,6 @@ class Tunable(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """How much more time this stack needs than the one that suites are written for."""
-
-    factor: float  # of every time of an experiment
-    restart_s: float  # a replaced node answers again at the latest after this
-    tokens_max: int  # of one reply
-
-
-@runtime_checkable
-class Paced(Protocol):
-    """A stack of another pace: times are stretched, replies clipped, budgets calibrated."""
-
-    @property
-    def pace(self) -> Pace: ...
-
-
-@runtime_checkable
-class Marking(Protocol):
-    """A stack that cannot tell of every stage when a request enters it, and says of which it can.
-
-    A strike that waits for another stage is skipped, by the stage's name.
-    """
-
-    @property
-    def stages(self) -> frozenset[Stage]: ...
-
-
-@runtime_checkable
-class Choosy(Protocol):
-    """A fault that needs more of a stack than its ability: a certain link, for example."""
-
-    def lacks(self, stack: Stack) -> str | None:
-        """What this stack does not have for it, or None."""
-        ...
-
-
 class Fault(Protocol):
     """One way to hurt a running stack, and the way back."""
 

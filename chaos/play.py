@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NoReturn
 
 from chaos.arena import Arena, Wanted
+from chaos.calibration import calibrated, paced
 from chaos.contracts import Stack, Workload
 from chaos.event import Json, Kind
-from chaos.experiment import Experiment, Strike
+from chaos.experiment import Entering, Experiment, Strike
 from chaos.history import History
-from chaos.judge import judge
+from chaos.judge import findings, judge
+from chaos.oracles.recovery import ItServesAgain
+from chaos.oracles.resources import ResourcesReturn
 from chaos.reports.failure import failure_text
 from chaos.run import run, run_control
 from chaos.specification import Alert, Budgets
-from chaos.verdict import BROKEN, TOLERATED, Allowed, NotProven, Outcome, Verdict, accepted
+from chaos.traits import Choosy, Marking, Paced
+from chaos.verdict import (
+    BROKEN,
+    TOLERATED,
+    Allowed,
+    Answer,
+    NotProven,
+    Outcome,
+    Verdict,
+    accepted,
+)
 
 UNHURT = frozenset({Outcome.TOLERATED, Outcome.CAUGHT, Outcome.SURFACED})
 
@@ -70,11 +83,22 @@ class Play:
         )
         stack = self.arena.stack(self.wanted)
         self._skip_without_abilities(stack, strikes)
-        control = self.arena.control(
-            self.wanted.plan, load, self.seed, lambda: run_control(experiment, stack)
-        )
+        if isinstance(stack, Paced):
+            experiment = paced(experiment, stack.pace)
+        control = self._control(experiment, stack)
+        if isinstance(stack, Paced):
+            budgets = calibrated(experiment.budgets, control)
+            experiment = replace(experiment, budgets=budgets)
         file = self._next_file()
         return self._judge(run(experiment, stack, control, keep=file), file, stack)
+
+    def _control(self, experiment: Experiment, stack: Stack) -> History:
+        return self.arena.control(
+            self.wanted.plan,
+            experiment.workload,
+            self.seed,
+            lambda: run_control(experiment, stack),
+        )
 
     def proof(self) -> Mapping[str, Json]:
         """What the last experiment's first strike proved on entry, for a suite to look at."""
@@ -88,16 +112,15 @@ class Play:
 
     def _skip_without_abilities(self, stack: Stack, strikes: Sequence[Strike]) -> None:
         for strike in strikes:
-            needed = strike.fault.needs
-            if not isinstance(stack, needed):
-                self.skip(f"{stack.name} is not {needed.__name__}: no {strike.fault.name} on it")
+            if why := _missing(stack, strike):
+                self.skip(f"{stack.name} {why}: no {strike.fault.name} on it")
 
     def _judge(self, history: History, file: Path, stack: Stack) -> tuple[Verdict, ...]:
         verdicts = judge(history)
         played = Played(history, verdicts, file, stack)
         self.played.append(played)
         self.finished(played)
-        if any(verdict.outcome not in UNHURT for verdict in verdicts):
+        if not _unhurt(stack, history, verdicts):
             self.arena.condemn()
         allowed = history.specification.allowed
         refused = [one for one in verdicts if not accepted(one, allowed)]
@@ -107,3 +130,30 @@ class Play:
         if all(one.outcome in BROKEN for one in refused):
             raise NotProven(text)
         raise AssertionError(text)
+
+
+def _unhurt(stack: Stack, history: History, verdicts: Sequence[Verdict]) -> bool:
+    """Whether the next experiment may have this stack.
+
+    One that takes a minute to replace is kept also after a hang that nobody told of, if it serves
+    again and got all its resources back: then only its requests were hurt.
+    """
+    worse = [one for one in verdicts if one.outcome not in UNHURT]
+    if not worse or not isinstance(stack, Paced):
+        return not worse
+    silent = all(one.outcome is Outcome.SILENT for one in worse)
+    well = findings(history, (ItServesAgain(), ResourcesReturn()))
+    return silent and all(one.answer is Answer.HOLDS for one in well)
+
+
+def _missing(stack: Stack, strike: Strike) -> str | None:
+    """What this stack cannot do or tell for this strike, or None."""
+    needed = strike.fault.needs
+    if not isinstance(stack, needed):
+        return f"is not {needed.__name__}"
+    if isinstance(strike.fault, Choosy) and (lacks := strike.fault.lacks(stack)):
+        return f"has {lacks}"
+    if isinstance(stack, Marking) and isinstance(strike.on, Entering):
+        stage = strike.on.stage
+        return None if stage in stack.stages else f"does not tell when stage {stage.value} begins"
+    return None

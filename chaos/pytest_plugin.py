@@ -6,13 +6,17 @@ import os
 import platform
 import re
 import sys
+from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
 from chaos.arena import Arena, Wanted
 from chaos.contracts import Stack
+from chaos.known_bug import KnownBug, settled
 from chaos.play import Play, Played
 from chaos.reports.allure_files import write_environment, write_executor
 from chaos.reports.allure_report import attach, label
@@ -20,11 +24,24 @@ from chaos.reports.matrix import judged, list_text, matrix_text
 from chaos.reports.rows import packed, unpacked
 from chaos.requirements import missing
 from chaos.stage import Stage
+from chaos.verdict import Verdict
 from stack.alerts import ALERTS
 from stack.drivers.embedded import EmbeddedDriver
+from stack.drivers.sglang import SglangDriver
+from stack.environments import NotInstalled
 from stack.plan import Plan, Topology
 
-DRIVERS = {"embedded": EmbeddedDriver}
+
+class Driver(Protocol):
+    """Of one plan. ValueError for a plan that this kind of stack cannot have."""
+
+    def launch(self) -> AbstractContextManager[Stack]: ...
+
+
+DRIVERS: Mapping[str, Callable[[Plan], Driver]] = {
+    "embedded": EmbeddedDriver,
+    "sglang": SglangDriver,
+}
 FAULTS = (
     "bad_knob", "bandwidth", "blackhole", "crash", "cut", "disconnect", "drop", "eaten_pool",
     "fault_free", "freeze", "half_close", "kill", "latency", "leaked_bodies", "leg_error",
@@ -41,11 +58,12 @@ class Session:
     topology_fixed: bool
     report: Path
     keep_stack: bool
-    driver: type[EmbeddedDriver]
+    driver: Callable[[Plan], Driver]
     arena: Arena = field(default_factory=Arena)
 
 
 SESSION = pytest.StashKey[Session]()
+VERDICTS = pytest.StashKey[list[Verdict]]()  # of one test, in the order in which it played
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -58,7 +76,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("--keep-stack", action="store_true", help="leave the last stack up until Enter is pressed")
     add("--report-dir", default="", help="where histories go (default: .chaos/report)")
     add("--require", default=os.environ.get("PDCHAOS_REQUIRE", ""), help="fail where one of these "
-        "is missing instead of skipping or replacing it: toxiproxy,chromium,allure")  # fmt: skip
+        "is missing instead of skipping or replacing it: toxiproxy, sglang, ...")  # fmt: skip
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -67,6 +85,9 @@ def pytest_configure(config: pytest.Config) -> None:
         mark, "stack(**plan): the plan this test needs, such as topology='1p2d'"
     )
     config.addinivalue_line(mark, "quick: the short selection that every kind of stack runs")
+    config.addinivalue_line(
+        mark, "known_bug(stack, verdict, what): this kind of stack fails with exactly this verdict"
+    )
     config.addinivalue_line(mark, "soak: the ten experiments that ci/soak plays with many seeds")
     for stage in Stage:
         config.addinivalue_line(mark, f"{stage.value}: hurts the stage {stage.value}")
@@ -74,7 +95,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line(mark, f"{fault}: injects {fault.replace('_', ' ')}")
     try:
         config.stash[SESSION] = open_session(config)
-    except ValueError as wrong:
+    except (ValueError, NotInstalled) as wrong:
         raise pytest.UsageError(str(wrong)) from wrong
 
 
@@ -88,13 +109,15 @@ def open_session(config: pytest.Config) -> Session:
     if not re.fullmatch(r"\d+", seed):
         raise ValueError(f"--seed {seed}: expected a whole number, such as 0 or 42")
     report = _text(config, "report-dir")
+    plan = Plan(
+        topology=Topology.parse(topology or "1p1d"),
+        router=_text(config, "router"),
+        guards_off=frozenset(name for name in _text(config, "guards-off").split(",") if name),
+        seed=int(seed),
+    )
+    DRIVERS[stack](plan)  # whatever this kind of stack cannot have is said now
     return Session(
-        plan=Plan(
-            topology=Topology.parse(topology or "1p1d"),
-            router=_text(config, "router"),
-            guards_off=frozenset(name for name in _text(config, "guards-off").split(",") if name),
-            seed=int(seed),
-        ),
+        plan=plan,
         topology_fixed=bool(topology),
         report=Path(report) if report else config.rootpath / ".chaos" / "report",
         keep_stack=bool(config.getoption("--keep-stack")),
@@ -211,7 +234,31 @@ def pytest_terminal_summary(
     terminalreporter.write_line(f"histories: {config.stash[SESSION].report / 'histories'}")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A known bug of this kind of stack is expected: the very verdict, and a failure for it."""
+    report = yield
+    known = [KnownBug(**marker.kwargs) for marker in item.iter_markers("known_bug")]
+    mine = [one for one in known if one.stack == _text(item.config, "stack")]
+    if call.when != "call" or not mine or report.skipped:
+        return report
+    seen = item.stash.get(VERDICTS, list[Verdict]())
+    failed_honestly = call.excinfo is not None and call.excinfo.errisinstance(AssertionError)
+    wrong = settled(mine[0], seen, passed=report.passed, accused=failed_honestly)
+    if wrong is None:
+        report.outcome = "skipped"
+        report.wasxfail = f"reason: {mine[0].what}"
+    elif report.passed:
+        report.outcome, report.longrepr = "failed", wrong
+    else:
+        report.sections.append(("known bug", wrong))
+    return report
+
+
 def _keep(item: pytest.Item, played: Played) -> None:
+    item.stash.setdefault(VERDICTS, []).extend(played.verdicts)
     for row in judged(played.history, played.verdicts):
         item.user_properties.append((ROWS, packed(row)))
     label(played.history)

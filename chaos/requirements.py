@@ -16,10 +16,21 @@ def program(name: str) -> str | None:
     return shutil.which(name, path=path)
 
 
+def engine(name: str) -> str | None:
+    """Where this engine's own environment is, whole and of our version; see stack.environments.
+
+    Looked for by its stamp, without importing a stack: `chaos` knows no engine.
+    """
+    home = os.environ.get("PDCHAOS_ENGINES") or Path.home() / ".cache" / "pd-chaos" / "engines"
+    stamps = sorted(Path(home).glob(f"{name}-*/pd-chaos.stamp"))
+    return str(stamps[-1].parent) if stamps else None
+
+
 KNOWN: Mapping[str, Callable[[], bool]] = {
     "toxiproxy": lambda: bool(os.environ.get("TOXIPROXY_URL") or program("toxiproxy-server")),
     "chromium": lambda: program("chromium") is not None,
     "allure": lambda: program("allure") is not None,
+    "sglang": lambda: engine("sglang") is not None,
 }
 
 

@@ -11,7 +11,7 @@ from typing import Final
 from chaos.contracts import Evidence, Proof, Stack, Tunable
 from chaos.event import Json
 from chaos.stage import FaultKind, Stage
-from faults.victim import of_role
+from faults.victim import of_role, restart_s
 
 RESTART_S: Final = 4.5  # below the five seconds that an experiment grants for healing
 
@@ -29,6 +29,7 @@ class BadKnob:
     restart_s: float = RESTART_S
     kind: FaultKind = field(default=FaultKind.BAD_KNOB, init=False)
     needs: type = field(default=Tunable, init=False)
+    restarts: int = field(default=2, init=False)  # with the knob, and without it again
 
     def __post_init__(self) -> None:
         if not self.environment:
@@ -42,9 +43,10 @@ class BadKnob:
     @contextmanager
     def inject(self, stack: Stack, rng: Random) -> Generator[Proof]:
         assert isinstance(stack, Tunable)
+        within_s = restart_s(stack, self.restart_s)
         with ExitStack() as undo:
             proofs = [
-                undo.enter_context(stack.retune(node, self.environment, self.restart_s))
+                undo.enter_context(stack.retune(node, self.environment, within_s))
                 for node in of_role(stack, self.node)
             ]
             yield _All(tuple(proofs))

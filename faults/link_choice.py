@@ -6,10 +6,16 @@ import re
 from collections.abc import Iterable
 from random import Random
 
+from chaos.contracts import Linked, Stack
 from chaos.stage import Stage
 
 DIRECTIONS = ("upstream", "downstream")
 _NUMBER = re.compile(r"-\d+$")
+_NUMBER_INSIDE = re.compile(r"-\d+(?=->|/|$)")
+_ROUTES = frozenset(
+    {"client->router", "router->prefill", "router->decode", "decode->prefill/bootstrap"}
+    | {"prefill->decode/kv"}
+)
 # What the near end writes into; over every other link the payload is the answer that comes back.
 _WRITTEN = ("/kv", "/bootstrap")
 
@@ -25,6 +31,16 @@ def choose_link(links: Iterable[str], wanted: str, rng: Random) -> str:
     if not fitting:
         raise ValueError(f"no link {wanted!r} in this stack; it has {', '.join(known) or 'none'}")
     return rng.choice(fitting)
+
+
+def lacks_link(stack: Stack, wanted: str) -> str | None:
+    """ "no link prefill->decode/kv" where this stack has none that fits: an engine that chooses
+    its ports by itself keeps that connection to itself. A misspelt name fits no stack at all.
+    """
+    if not isinstance(stack, Linked) or any(_fits(wanted, name) for name in stack.links):
+        return None
+    known = _ROUTES | {_NUMBER_INSIDE.sub("", name) for name in stack.links}
+    return f"no link {wanted}" if _NUMBER_INSIDE.sub("", wanted) in known else None
 
 
 def payload_stream(link: str) -> str:

@@ -11,7 +11,7 @@ from typing import Final
 from chaos.contracts import Evidence, Freezable, Killable, Proof, Stack
 from chaos.event import Json
 from chaos.stage import FaultKind, Stage
-from faults.victim import choose, stage_of
+from faults.victim import choose, restart_s, stage_of
 
 RESTART_S: Final = 4.5  # below the five seconds that an experiment grants for healing
 _STILL: Final = frozenset({"T", "FROZEN"})
@@ -24,13 +24,14 @@ class Kill:
 
     node: str  # "decode-1", or a role: then the seed chooses
     stage: Stage = Stage.LIFECYCLE
+    part: str = "whole"  # | "engine": what its HTTP front does then is its own affair
     restart_s: float = RESTART_S
     kind: FaultKind = field(default=FaultKind.KILLED, init=False)
     needs: type = field(default=Killable, init=False)
 
     @property
     def name(self) -> str:
-        return f"kill {self.node}"
+        return f"kill {self.node}" + ("" if self.part == "whole" else f" {self.part}")
 
     @contextmanager
     def inject(self, stack: Stack, rng: Random) -> Generator[Proof]:
@@ -38,10 +39,11 @@ class Kill:
         victim = choose(stack, self.node, rng)
         before = stack.pids(victim)
         try:
-            stack.kill(victim)
-            yield _PidsGone(victim, before, lambda: stack.pids(victim))
+            stack.kill(victim, self.part)
+            dead = before if self.part == "whole" else _engine(before)
+            yield _PidsGone(victim, dead, lambda: stack.pids(victim))
         finally:
-            stack.restart(victim, self.restart_s)
+            stack.restart(victim, restart_s(stack, self.restart_s))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ class Restart:
     restart_s: float = RESTART_S
     kind: FaultKind = field(default=FaultKind.KILLED, init=False)
     needs: type = field(default=Killable, init=False)
+    restarts: int = field(default=1, init=False)
 
     @property
     def name(self) -> str:
@@ -63,7 +66,7 @@ class Restart:
         assert isinstance(stack, Killable)
         victim = choose(stack, self.node, rng)
         before = stack.pids(victim)
-        stack.restart(victim, self.restart_s)
+        stack.restart(victim, restart_s(stack, self.restart_s))
         yield _Replaced(victim, before, lambda: stack.pids(victim))
 
 
@@ -152,6 +155,10 @@ class _Frozen:
             state in _STILL or state == _GONE for state in now.values()
         )
         return Evidence(held and still, {"node": self.node, **_told("pid", now)})
+
+
+def _engine(pids: Mapping[str, Json]) -> Mapping[str, Json]:
+    return {part: pid for part, pid in pids.items() if part.startswith("engine")}
 
 
 def _told(what: str, pids: Mapping[str, Json]) -> dict[str, Json]:

@@ -6,6 +6,7 @@ from random import Random
 
 from chaos.contracts import Stack
 from chaos.stage import Stage
+from chaos.traits import Paced
 
 WORK = {"router": Stage.DISPATCH, "prefill": Stage.PREFILL, "decode": Stage.DECODE}
 
@@ -30,3 +31,8 @@ def of_role(stack: Stack, wanted: str) -> list[str]:
 def stage_of(wanted: str) -> Stage:
     """The stage in which a node of this name or role does its work."""
     return WORK.get(wanted.partition("-")[0], Stage.LIFECYCLE)
+
+
+def restart_s(stack: object, own_s: float) -> float:
+    """How long a replaced node may take to answer: the fault's own bound, or the stack's."""
+    return max(own_s, stack.pace.restart_s) if isinstance(stack, Paced) else own_s

@@ -12,6 +12,8 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 from chaos.requirements import program
+from stack.drivers.sglang_cpu.environment import SGLANG
+from stack.environments import NotInstalled
 from stack.freezer import cgroup_root
 
 LOOK_S = 10.0
@@ -68,6 +70,14 @@ def freezer() -> str:
     return f"writable at {root}" if root else ""
 
 
+def sglang() -> str:
+    """Real SGLang in its own environment, of the version and with the pins that we know."""
+    try:
+        return f"{SGLANG.version} at {SGLANG.require().parents[1]}"
+    except NotInstalled:
+        return ""
+
+
 SYMPTOMS = (
     Symptom("smg", partial(package, "smg"), INSTALL, required=True),
     Symptom("sglang-router", partial(package, "sglang-router"), INSTALL),
@@ -78,6 +88,7 @@ SYMPTOMS = (
     Symptom("toxiproxy", toxiproxy, "ci/setup toxiproxy; our embedded server stands in for it"),
     Symptom("gpu", gpu, "none seen by nvidia-smi: kernels run on the CPU, GPU tests skip"),
     Symptom("freezer", freezer, "no writable cgroup freezer (root?): freezing by signal only"),
+    Symptom("sglang", sglang, "python -m stack install sglang: for --stack sglang (6 GB)"),
     Symptom("allure-pytest", partial(package, "allure-pytest"), INSTALL),
     Symptom("allure", partial(program, "allure"), "ci/setup allure: makes the HTML report"),
     Symptom("chromium", partial(program, "chromium"), "ci/setup chromium: looks at the report"),

@@ -13,14 +13,17 @@ from chaos.life import Life, base_id
 from chaos.oracles.symptom import holds, unknown
 from chaos.verdict import Finding
 
+OURS = "load_generator"  # whom a LAG mark is about; others are engines that got no core
+
 
 @dataclass(frozen=True, slots=True)
 class NothingIsMissing:
     """Our own failure can neither clear the stack nor accuse it.
 
-    A tool that erred, a trace with a hole, a load generator whose own loop was late, a run that
-    never came to its end, a control that failed: each makes every verdict UNKNOWN, the accusing
-    ones too. The control is looked at as closely as the run: a slow one would excuse anything.
+    A tool that erred, a trace with a hole, a load generator whose own loop was late, an engine
+    that the machine did not let run, a run that never came to its end, a control that failed: each
+    makes every verdict UNKNOWN, the accusing ones too. The control is looked at as closely as the
+    run: a slow one would excuse anything.
     """
 
     name: str = "completeness"
@@ -49,10 +52,11 @@ def _of_one(history: History) -> Iterator[str]:
         count = sum(number(one, "count") for one in lost)
         yield f"{count:.0f} marks of nodes were lost, first at event {lost[0].seq}"
     bound_s = history.specification.budgets.lag_s
-    lags = [(number(one, "lag_s"), one.seq) for one in history.of(Kind.LAG)]
+    lags = [(number(one, "lag_s"), one.seq, one.about) for one in history.of(Kind.LAG)]
     if lags and max(lags)[0] > bound_s:
-        worst_s, seq = max(lags)
-        yield f"our load generator was late by {worst_s:.2f} s at event {seq} (lag_s={bound_s:g})"
+        worst_s, seq, whose = max(lags)
+        late = "our load generator was late by" if whose == OURS else f"{whose} waited for a core"
+        yield f"{late} {worst_s:.2f} s at event {seq} (lag_s={bound_s:g})"
     if history.phase_ns("done") is None:
         yield "the run never came to its end"
     if not history.lives:

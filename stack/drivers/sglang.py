@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from chaos.contracts import Pace, Probe
+from chaos.contracts import Probe
+from chaos.traits import Pace
 from stack.drivers import sglang_log
 from stack.drivers.sglang_cpu.environment import SGLANG
 from stack.drivers.sglang_failure import explained
@@ -46,23 +47,28 @@ from stack.trace_sink import TraceSink
 READY_MAX_S: Final = 300.0  # 36 s on a quiet machine, 250 s on a very busy one
 BACK_MAX_S: Final = 12.0  # two looks of the router's health check at a thawed server
 FACTOR: Final = 3.0  # what a budget of the embedded stack is worth here
+RESTART_MIN_S: Final = 90.0
 TOKENS_MAX: Final = 300  # of one reply: some seconds on a CPU
 
 
 class SglangDriver:
-    """Implements chaos.contracts.Driver. ValueError for a plan that a real engine cannot have."""
+    """Implements chaos.contracts.Driver.
+
+    ValueError for a plan that a real engine cannot have, NotInstalled where it is not here.
+    """
 
     name = "sglang"
 
     def __init__(self, plan: Plan, ground: Ground | None = None) -> None:
         if off := sorted(plan.guards_off.difference(ROUTERS_OWN)):
             raise ValueError(f"sglang: its guards cannot be switched off: {', '.join(off)}")
+        SGLANG.require()
         self._plan = replace(plan, timers=TIMERS)
         self._ground = ground
 
     @contextmanager
     def launch(self) -> Generator[SglangStack]:
-        """A stack through which KV has moved. Raises NotInstalled, NoModel, NodeFailed."""
+        """A stack through which KV has moved. Raises NoModel, NodeFailed."""
         model = tiny_model(SGLANG)
         ground = self._ground or shared_ground()
         with ExitStack() as undo, explained():
@@ -180,4 +186,5 @@ def _signals(urls: Mapping[str, str]) -> Sequence[Probe]:
 
 def _pace(start_s: float) -> Pace:
     """A server that starts alone is quicker than the whole stack was; a busy machine may change."""
-    return Pace(factor=FACTOR, restart_s=max(60.0, 3 * start_s), tokens_max=TOKENS_MAX)
+    restart_s = max(RESTART_MIN_S, 3 * start_s)
+    return Pace(FACTOR, start_s, restart_s, TOKENS_MAX)

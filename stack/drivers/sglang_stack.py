@@ -7,7 +7,8 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
-from chaos.contracts import Listener, Pace, Proof
+from chaos.contracts import Listener, Proof
+from chaos.traits import Pace
 from stack.child_environment import shown
 from stack.drivers.sglang_guards import guards
 from stack.drivers.sglang_log import STAGES

@@ -44,8 +44,8 @@ class ToyStack:
     def pids(self, node: str) -> Mapping[str, Json]:
         return dict(self.alive[node])
 
-    def kill(self, node: str) -> Mapping[str, Json]:
-        self.deeds.append(f"kill {node}")
+    def kill(self, node: str, part: str = "whole") -> Mapping[str, Json]:
+        self.deeds.append(f"kill {node}" if part == "whole" else f"kill {node} {part}")
         before = self.pids(node)
         if self.obeys:
             self.alive[node] = {}

@@ -1,0 +1,46 @@
+"""Owns what a known bug of a real engine amounts to: the verdict that must come, and nothing else.
+
+A bug that is known stays visible: its test fails, on that kind of stack, with exactly the verdict
+that was written down. Any other verdict is news, and so is a test that passes: the bug was mended,
+or the test does not see it any more. Both are red.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from chaos.verdict import BROKEN, Outcome, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class KnownBug:
+    """ValueError: no such verdict, or one that accuses nobody."""
+
+    stack: str  # the kind of stack that has it
+    verdict: str  # of every strike of the test
+    what: str  # one line that a user can read
+
+    def __post_init__(self) -> None:
+        names = [one.value for one in Outcome if one not in BROKEN]
+        if self.verdict not in names:
+            raise ValueError(f"known_bug: verdict is one of {', '.join(names)}: {self.verdict!r}")
+        if not self.what or "\n" in self.what:
+            raise ValueError("known_bug: what happens, in one line")
+
+
+def settled(
+    bug: KnownBug, verdicts: Sequence[Verdict], *, passed: bool, accused: bool
+) -> str | None:
+    """None: the bug was seen as it is known. Else what is wrong with that.
+
+    `accused`: the test failed by an assertion, and not because something of ours broke.
+    """
+    seen = ", ".join(str(one) for one in verdicts) or "no verdict at all"
+    if passed:
+        return f"known_bug (strict): expected {bug.verdict} ({bug.what}); it passes now: {seen}"
+    if not accused:
+        return f"known_bug: expected {bug.verdict}, and the test itself broke: {seen}"
+    if not verdicts or any(one.outcome.value != bug.verdict for one in verdicts):
+        return f"known_bug: expected {bug.verdict} ({bug.what}); now it is {seen}"
+    return None
