@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,12 +16,14 @@ from chaos.reports.matrix import judged, list_text
 from chaos.reports.timeline import timeline_svg
 from chaos.verdict import Allowed, Outcome, Verdict, accepted
 
+TOOK = re.compile(r" in \d+\.\d\d s$")  # as a verdict's text ends
+
 
 def add(commands: argparse.ArgumentParser) -> None:
     commands.add_argument("file", type=Path, help="a history, as `pytest suites/` keeps it")
     commands.add_argument(
         "--expect",
-        help="the verdicts, one per strike and in their order, for example "
+        help="the verdicts, one per strike and in their order, as the run showed them: for example "
         "'CAUGHT by prefill_inflight_watchdog,TOLERATED'; without it: what the history allows",
     )
     commands.add_argument("--timeline", type=Path, help="also draw the history into this SVG file")
@@ -44,8 +47,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def expectation(text: str) -> list[Allowed]:
-    """Reads "CAUGHT by guard,SILENT". BadInput: a word that is no verdict."""
-    return [_allowed(part.strip()) for part in text.split(",")]
+    """Reads "CAUGHT by guard+another,SILENT". BadInput: a word that is no verdict.
+
+    A time, as in "CAUGHT by guard in 1.53 s", may stand there and is not compared.
+    """
+    return [_allowed(TOOK.sub("", part.strip())) for part in text.split(",")]
 
 
 def _allowed(text: str) -> Allowed:
@@ -53,6 +59,8 @@ def _allowed(text: str) -> Allowed:
     if word not in Outcome.__members__:
         known = ", ".join(Outcome.__members__)
         raise BadInput(f"--expect: {word!r} is no verdict; expected one of {known}")
+    if by and not name.strip():
+        raise BadInput(f"--expect: {text!r} names nobody; expected a guard or an alert after 'by'")
     return Allowed(Outcome[word], name.strip() if by else None)
 
 
@@ -60,7 +68,7 @@ def _compare(expected: Sequence[Allowed], verdicts: Sequence[Verdict]) -> int:
     if len(expected) != len(verdicts):
         print(f"expected {len(expected)} verdicts, came {len(verdicts)}")
         return 1
-    wrong = [(e, v) for e, v in zip(expected, verdicts, strict=True) if not e.accepts(v)]
+    wrong = [(e, v) for e, v in zip(expected, verdicts, strict=True) if not accepted(v, [e])]
     for one, verdict in wrong:
         print(f"{verdict.strike}: expected {one}, came {verdict}")
     return 1 if wrong else 0

@@ -60,6 +60,30 @@ def test_the_exit_code_says_whether_the_verdicts_are_the_expected_ones(
     assert told in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("expect", "code", "told"),
+    [
+        ("CAUGHT by a+b", 0, "CAUGHT by a+b"),
+        ("CAUGHT by b+a in 9.00 s", 0, "CAUGHT by a+b"),
+        ("CAUGHT", 0, "CAUGHT by a+b"),
+        ("CAUGHT by a", 1, "expected CAUGHT by a, came CAUGHT by a+b in 1.50 s"),
+        ("CAUGHT by a+c", 1, "expected CAUGHT by a+c, came CAUGHT by a+b in 1.50 s"),
+    ],
+)
+def test_of_several_guards_that_caught_each_must_be_expected(
+    expect: str,
+    code: int,
+    told: str,
+    file: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    both = Verdict(STRIKE, Outcome.CAUGHT, "r1 and r2 ended", "a+b", 1.5)
+    monkeypatch.setattr(judge_file, "judge", saying(both))
+    assert main(["judge", str(file), "--expect", expect]) == code
+    assert told in capsys.readouterr().out
+
+
 def test_a_verdict_that_the_history_does_not_allow_is_told_with_its_evidence(
     file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,6 +143,8 @@ def test_a_file_that_is_no_whole_history_is_one_clear_line(
         (["judge"], "chaos judge: the following arguments are required: file"),
         (["judge", "{file}", "--expect", "FINE"], "'FINE' is no verdict; expected one of TOLER"),
         (["judge", "{file}", "--expect", ""], "'' is no verdict"),
+        (["judge", "{file}", "--expect", "CAUGHT by "], "'CAUGHT by' is no verdict"),
+        (["judge", "{file}", "--expect", "CAUGHT by  in 1.00 s"], "names nobody"),
         (["judge", "{file}", "--bogus"], "unrecognized arguments: --bogus"),
         (["judge", "{file}", "--timeline", "{file}/x.svg"], "--timeline"),
         (["bogus"], "invalid choice: 'bogus'"),
