@@ -60,6 +60,7 @@ GUARDS: Mapping[str, GuardSetting] = {
     "step_watchdog": GuardSetting("PDCHAOS_STEP_TIMEOUT", "2", 1.5),  # sampled, as in SGLang
     "stream_idle_guard": GuardSetting("PDCHAOS_STREAM_IDLE_TIMEOUT", "2.5", 1),
     "admission_bounds": GuardSetting("PDCHAOS_MAX_QUEUED", "64"),
+    "subprocess_watchdog": GuardSetting("", "on", fixed=True),  # SGLang's name: a dead engine
     "progress_health": GuardSetting("PDCHAOS_STEP_TIMEOUT", "2", 1),
     "knob_validation": GuardSetting("", "on"),
     "kv_verification": GuardSetting("", "on"),

@@ -14,21 +14,23 @@ from faults.network import Blackhole, Refuse, Reset, Stall
 CONTROL = "decode-0->prefill-0/bootstrap"
 # Both ends listen for each other's heartbeat; whichever counts its misses first ends a request.
 EITHER_END = (caught_by("heartbeat_to_prefill"), caught_by("heartbeat_to_decode"))
+# Long enough for heartbeats to be missed, also where nobody else uses this link in between.
+SPANNING = Steady(requests=6, every_s=1.0, prompt_bytes=160, tokens=16)
 LOAD = Steady(requests=4, every_s=0.1, prompt_bytes=160, tokens=16)
 
 
+@pytest.mark.quick
 @pytest.mark.bootstrap
 @pytest.mark.blackhole
-def test_bootstrap_link_blackholed(play: Play) -> None:
+def test_bootstrap_link_blackholed_and_healed(play: Play) -> None:
     play(
-        LOAD,
+        SPANNING,
         [Strike(Blackhole(CONTROL))],
         allowed=EITHER_END,
     )
 
 
 @pytest.mark.soak
-@pytest.mark.quick
 @pytest.mark.bootstrap
 @pytest.mark.stall
 def test_bootstrap_link_paused_for_too_long(play: Play) -> None:

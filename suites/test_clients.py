@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from chaos.experiment import Strike
+from chaos.experiment import Entering, Strike
 from chaos.play import Play
 from chaos.specification import Budgets
 from chaos.stage import Stage
-from chaos.verdict import caught_by
+from chaos.verdict import TOLERATED, caught_by
 from chaos.workloads.lone import Lone
 from chaos.workloads.steady import Steady
 from chaos.workloads.together import Together
@@ -47,6 +47,25 @@ def test_client_disconnects(play: Play, node: str, site: str, stage: Stage) -> N
     )
 
 
+# Where an engine says nothing of a client that left, everything must have come back.
+EITHER_WAY = (caught_by("abort_propagation"), TOLERATED)
+
+
+@pytest.mark.quick
+@pytest.mark.intake
+@pytest.mark.disconnect
+def test_client_gone_while_it_waits_for_its_first_token(play: Play) -> None:
+    play(WITH_VICTIM, [Strike(LEAVING, on=Entering("victim", Stage.INTAKE))], allowed=EITHER_WAY)
+
+
+@pytest.mark.quick
+@pytest.mark.stream
+@pytest.mark.disconnect
+def test_client_gone_in_mid_stream(play: Play) -> None:
+    play(WITH_VICTIM, [Strike(LEAVING, on=Entering("victim", Stage.STREAM))], allowed=EITHER_WAY)
+
+
+@pytest.mark.quick
 @pytest.mark.client
 @pytest.mark.leaked_bodies
 def test_64_leaked_stream_bodies_then_a_probe(play: Play) -> None:

@@ -31,6 +31,7 @@ def test_decode_answers_500_while_prefill_waits(play: Play) -> None:
     play(LOAD, [Strike(LegError("decode-0", "r1"))], allowed=[caught_by("router_error_reply")])
 
 
+@pytest.mark.quick
 @pytest.mark.dispatch
 @pytest.mark.refuse
 def test_prefill_refuses_the_router(play: Play) -> None:
@@ -41,6 +42,7 @@ def test_prefill_refuses_the_router(play: Play) -> None:
     )
 
 
+@pytest.mark.quick
 @pytest.mark.dispatch
 @pytest.mark.reset
 def test_decode_link_reset_in_mid_stream(play: Play) -> None:

@@ -52,8 +52,9 @@ def test_kv_transfer_stalled_at_the_done_signal(play: Play) -> None:
 def test_a_slow_kv_link_is_no_hang(play: Play) -> None:
     play(
         Steady(requests=2, every_s=0.1, prompt_bytes=160, tokens=16),
-        [Strike(Bandwidth(KV, kb_s=64))],
-        budgets=Budgets(service_s=5.0),
+        # Some four seconds a request: longer than any guard waits for a transfer without progress.
+        [Strike(Bandwidth(KV, kb_s=32), for_s=12.0)],
+        budgets=Budgets(service_s=10.0, settle_s=12.0, converge_s=12.0),
     )
 
 

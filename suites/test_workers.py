@@ -42,13 +42,25 @@ def test_decode_killed_in_mid_stream(play: Play) -> None:
     )
 
 
+@pytest.mark.quick
+@pytest.mark.stream
+@pytest.mark.kill
+def test_decode_engine_killed_in_mid_stream(play: Play) -> None:
+    play(
+        LONG,
+        [Strike(Kill("decode-0", part="engine"), on=Entering("r1", Stage.STREAM))],
+        allowed=[caught_by("router_stream_failure"), caught_by("router_error_reply")],
+    )
+
+
 @pytest.mark.decode
 @pytest.mark.crash
 def test_decode_engine_crashes_in_a_step(play: Play) -> None:
     play(
         LONG,
         [Strike(Crash("decode-0", "decode.step"), on=Entering("r1", Stage.DECODE))],
-        allowed=[caught_by("router_stream_failure"), caught_by("router_error_reply")],
+        # What was on it is ended by its own front; what comes while it is replaced, by the router.
+        allowed=[caught_by("subprocess_watchdog"), caught_by("router_error_reply")],
     )
 
 
@@ -59,7 +71,7 @@ def test_decode_engine_crashes_in_a_step(play: Play) -> None:
 def test_decode_engine_frozen_while_http_answers(play: Play) -> None:
     play(
         LONG,
-        [Strike(Freeze("decode-0", part="engine"), on=Entering("r1", Stage.DECODE))],
+        [Strike(Freeze("decode-0", part="engine"), on=Entering("r1", Stage.STREAM))],
         allowed=[caught_by("step_watchdog")],
     )
 
@@ -72,6 +84,17 @@ def test_prefill_engine_frozen_while_http_answers(play: Play) -> None:
         LOAD,
         [Strike(Freeze("prefill-0", part="engine"))],
         allowed=[caught_by("step_watchdog"), caught_by("heartbeat_to_prefill")],
+    )
+
+
+@pytest.mark.quick
+@pytest.mark.prefill
+@pytest.mark.freeze
+def test_a_short_pause_of_the_prefill_engine_is_no_hang(play: Play) -> None:
+    play(
+        LOAD,
+        [Strike(Freeze("prefill-0", part="engine"), for_s=0.5)],
+        budgets=Budgets(service_s=3.0),
     )
 
 

@@ -47,6 +47,10 @@ class Listener(Protocol):
 
     def acknowledged(self, room: int) -> None: ...
 
+    def progressed(self, room: int) -> None:
+        """The decode has received more of it."""
+        ...
+
     def aborted(self, room: int, failure: Failure) -> bool:
         """False when it has no such room."""
         ...
@@ -149,6 +153,8 @@ class BootstrapServer:
             peer.pulse.answer()
         elif op == "announce":
             self._announce(peer, room, message)
+        elif op == "progress":
+            self._listener().progressed(room)
         elif op == "ack":
             self._listener().acknowledged(room)
         elif op == "abort":

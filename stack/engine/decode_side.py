@@ -23,6 +23,8 @@ from stack.engine.rooms import SWEEP_S, Rooms
 from stack.engine.step_loop import StepLoop
 from stack.engine.wire import line
 
+PROGRESS_S = 0.1  # a transfer's progress is told this often at most
+
 Told = Callable[[int, list[int], Ending | None], None]
 
 
@@ -40,6 +42,7 @@ class Wanted:
     wrote: bool = False  # and that it had sent something before
     complete: bool = False  # its done signal came: nothing further will be written
     kv_closed: bool = False  # its KV connection came and went
+    told_s: float = 0.0  # when the prefill last heard that pages arrive
 
 
 class DecodeSide:
@@ -174,6 +177,14 @@ class DecodeSide:
         if found is not None and found.state is State.WAITING_FOR_INPUT:
             self._rooms.move(found, State.TRANSFERRING)
             self._ledger.enter(room, found.order.request_id, Stage.TRANSFER)
+
+    def progressed(self, room: int) -> None:
+        """Tell the prefill, now and then: its watchdog tells slow from stuck by this."""
+        wanted, peer, now_s = self._wanted.get(room), self._peers.get(room), time.monotonic()
+        if wanted is None or peer is None or now_s - wanted.told_s < PROGRESS_S:
+            return
+        wanted.told_s = now_s
+        peer.send(line("progress", room=room))
 
     def finished(self, room: int, arrivals: Arrivals, first_token: int) -> None:
         wanted = self._wanted.get(room)

@@ -139,7 +139,9 @@ class Front:
 
     async def _listen(self, ends: asyncio.Future[int]) -> None:
         await self._link.listen()
-        self._link.fail_all(Failure("engine_died", "the engine process ended"))
+        name, why = "subprocess_watchdog", "the engine process ended"
+        for leg in self._link.fail_all(Failure(name, f"{name}: {why}")):
+            self._ledger.guarded(name, leg.order.request_id, why, leg.order.room)
         _settle(ends, ENGINE_DIED_EXIT_CODE)
 
     async def _watch(self, ends: asyncio.Future[int]) -> None:

@@ -27,6 +27,10 @@ class Arriving(Protocol):
         """Its first KV byte is here."""
         ...
 
+    def progressed(self, room: int) -> None:
+        """Another page of it is here."""
+        ...
+
     def finished(self, room: int, arrivals: Arrivals, first_token: int) -> None:
         """Its done signal is here, after every page."""
         ...
@@ -88,6 +92,7 @@ class KvReceiver:
                 self._arriving.finished(room, arrivals, first_token)
             else:
                 self._take(frame, arrivals)
+                self._arriving.progressed(room)
 
     def _take(self, frame: Frame, arrivals: Arrivals) -> None:
         if not 0 <= frame.page < self._pages:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 
 from stack.engine.failpoints import POLL_S, Failpoints
 from stack.engine.wire import DONE, PAGE, PREAMBLE, Frame
@@ -18,14 +19,21 @@ class KvWriter:
         self._room = room
         self._request_id = request_id
         self._failpoints = failpoints
+        self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
         self.sent_bytes = 0
 
     async def connect(self, host: str, port: int) -> None:
         async with asyncio.timeout(CONNECT_S):
-            _, self._writer = await asyncio.open_connection(host, port)
+            self._reader, self._writer = await asyncio.open_connection(host, port)
         self._writer.write(PREAMBLE.pack(self._room))
         await self._writer.drain()
+
+    async def lost(self) -> None:
+        """Returns when the other end has closed or reset the connection: it never writes."""
+        assert self._reader is not None, "connect comes first"
+        with suppress(OSError):
+            await self._reader.read(1)
 
     async def page(self, ordinal: int, page: int, payload: bytes, checksum: int) -> None:
         await self._write(Frame(PAGE, ordinal, page, checksum, payload).pack())

@@ -82,7 +82,7 @@ class PrefillSide:
         assert self._scheduler is not None
         self._step.call(partial(self._scheduler.submit, order))
         await self._transfer(room, push, where)
-        await push.acknowledged.wait()
+        await self._acknowledged(push)
         self._rooms.move(room, State.SUCCESS)
         self._handed_over(room.number)
 
@@ -101,6 +101,18 @@ class PrefillSide:
         if await self._failpoints.passing("transfer.done", request_id):
             await push.writer.done(made, len(where.pages))
         self._ledger.enter(room.number, request_id, Stage.HANDOVER)
+
+    async def _acknowledged(self, push: Push) -> None:
+        """Wait for the decode's word. A KV connection that ends before it has lost pages."""
+        word = asyncio.ensure_future(push.acknowledged.wait())
+        lost = asyncio.ensure_future(push.writer.lost())
+        try:
+            await asyncio.wait({word, lost}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            word.cancel()
+            lost.cancel()
+        if not push.acknowledged.is_set():
+            raise ConnectionResetError("its connection ended before the handover was acknowledged")
 
     async def undo(self, room: Room) -> None:
         """The writer stops first: only then may the decode hear that no byte will follow."""
@@ -139,6 +151,9 @@ class PrefillSide:
         push = self._pushes.get(room)
         if push is not None:
             push.acknowledged.set()
+
+    def progressed(self, room: int) -> None:
+        self._rooms.progress(room)
 
     def aborted(self, room: int, failure: Failure) -> bool:
         if self._rooms.get(room) is None:

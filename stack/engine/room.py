@@ -21,7 +21,9 @@ class State(Enum):
 
 @dataclass(slots=True, eq=False)
 class Room:
-    """`since_s` is when it entered its state, on the clock of the rooms."""
+    """Times are on the clock of the rooms: `since_s` when it entered its state, `moved_s` when
+    its transfer was last seen to get on.
+    """
 
     order: Order
     since_s: float
@@ -29,7 +31,11 @@ class Room:
     failure: Failure | None = None
     peer: str | None = None  # who is on the other side, once that is known
     announced: bool = False  # the other side may write, or may be told
+    moved_s: float = 0.0
     task: asyncio.Task[None] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        self.moved_s = max(self.moved_s, self.since_s)
 
     @property
     def number(self) -> int:
@@ -37,4 +43,4 @@ class Room:
 
     def to(self, state: State, now_s: float) -> None:
         self.state = state
-        self.since_s = now_s
+        self.since_s = self.moved_s = now_s

@@ -79,6 +79,12 @@ class Rooms:
         if room.failure is None:
             room.to(state, time.monotonic())
 
+    def progress(self, number: int) -> None:
+        """Its transfer got on: the other side received more of it."""
+        room = self._open.get(number)
+        if room is not None:
+            room.moved_s = time.monotonic()
+
     def fail(self, room: Room, failure: Failure) -> None:
         """End it now, from whatever state. Only the first failure counts."""
         if room.failure is not None or room.task is None:

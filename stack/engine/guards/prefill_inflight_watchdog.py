@@ -1,4 +1,4 @@
-"""A prefill whose KV is on its way and never acknowledged does not wait for ever."""
+"""A prefill whose KV is on its way and gets no further does not wait for ever."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ from stack.engine.room import Room, State
 
 @dataclass(frozen=True, slots=True)
 class PrefillInflightWatchdog:
-    """Prefill only: from the first page pushed until the decode acknowledged the last."""
+    """Prefill only: between the first page pushed and the last acknowledged, pages must arrive.
+
+    The decode says which have arrived. What the writer has given to its socket is no progress:
+    megabytes vanish into buffers. A slow link that still delivers pages is left alone.
+    """
 
     on: bool
     timeout_s: float
@@ -21,7 +25,7 @@ class PrefillInflightWatchdog:
         if not self.on:
             return []
         return [
-            (room, f"in flight for {self.timeout_s:g} s without an acknowledged handover")
+            (room, f"in flight, and no page has arrived for {self.timeout_s:g} s")
             for room in rooms
-            if room.state is State.TRANSFERRING and now_s - room.since_s >= self.timeout_s
+            if room.state is State.TRANSFERRING and now_s - room.moved_s >= self.timeout_s
         ]

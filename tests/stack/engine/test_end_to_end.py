@@ -189,7 +189,7 @@ def test_a_killed_engine_is_an_honest_error(new_pair: NewPair) -> None:
     legs = [pair.leg(worker, "killed", body) for worker in (pair.prefill, pair.decode)]
     until(lambda: pair.decode.figure("num_running_reqs"), "it runs")
     os.kill(pair.decode.engine_pid(), signal.SIGKILL)
-    assert legs[1].result(BOUND_S).code == "engine_died"
+    assert legs[1].result(BOUND_S).code == "subprocess_watchdog"
 
 
 def test_a_long_context_hangs_with_too_many_blocks_and_the_watchdog_ends_it(

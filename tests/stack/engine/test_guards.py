@@ -53,6 +53,13 @@ def test_a_timer_that_is_off_never_fires(
     assert replace(timer, on=False).overdue([room(state)], 1e9) == []
 
 
+def test_a_transfer_that_still_gets_on_is_slow_and_not_stuck() -> None:
+    watchdog, slow = PrefillInflightWatchdog(on=True, timeout_s=2.0), room(State.TRANSFERRING)
+    slow.moved_s = 109.0  # nine seconds in, a page arrived
+    assert watchdog.overdue([slow], 110.9) == []
+    assert len(watchdog.overdue([slow], 111.0)) == 1
+
+
 def test_a_pulse_is_dead_after_that_many_misses_and_not_before() -> None:
     pulse = Pulse(failures_max=2)
     assert [pulse.beat() for _ in range(3)] == [False, False, True]
