@@ -64,6 +64,9 @@ def _tell(stack: Stack) -> None:
     print(f"{stack.name}\n  clients  {stack.url}")
     for node in stack.nodes:
         print(f"  {node.role:<8} {node.url}  {node.name}")
+    for node in stack.nodes:
+        if node.role != "router":  # its page stands on a port of its own
+            print(f"  metrics  {node.url}/metrics  {node.name}")
     for guard in stack.guards.values():
         print(f"  guard    {_state(guard)}")
     print("up; ctrl-C ends it", flush=True)

@@ -72,7 +72,7 @@ def test_it_answers_where_it_says_and_ends_with_the_signal(
 ) -> None:
     with running("--topology", "1p1d", "--guards-off", "bootstrap_timeout") as process:
         told = told_until(process, "up;")
-        urls = re.findall(r"http://\S+", told)
+        urls = re.findall(r"(?m)^  (?!metrics)\w+ +(http://\S+)", told)
         assert len(urls) == 4
         assert "bootstrap_timeout: OFF" in told
         assert all(answers(url) for url in urls)
