@@ -42,7 +42,6 @@ def test_prefill_refuses_the_router(play: Play) -> None:
     )
 
 
-@pytest.mark.quick
 @pytest.mark.dispatch
 @pytest.mark.reset
 def test_decode_link_reset_in_mid_stream(play: Play) -> None:
