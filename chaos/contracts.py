@@ -139,6 +139,10 @@ class Stack(Protocol):
         """What must return to its baseline: read when the stack is idle."""
         ...
 
+    def ready(self) -> bool:
+        """One bounded look: does every node answer, and would the router send it requests?"""
+        ...
+
     def observe(self, listener: Listener) -> AbstractContextManager[None]:
         """While inside, every mark that a node makes is handed to the listener."""
         ...

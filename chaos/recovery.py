@@ -35,12 +35,25 @@ class Recovery:
     def play(self, concurrency: int, steady: Mapping[str, float], control: History | None) -> None:
         """One lone request; as many at once as the load had; then the resources.
 
-        A stack that leaves the lone request hanging is not asked for more.
+        A router takes a worker back only after its next health check: the lone request waits for
+        that, in its bound, and is sent once. A stack that leaves it hanging is not asked for more.
         """
+        self._await_ready()
         name = f"capacity-{concurrency}"
         many = [self._request(f"{name}/{index}") for index in range(concurrency)]
         serves = self._serves([self._request("lone")]) and self._serves(many)
         self._await_resources(Baseline(steady, control_rest(control), concurrency), serves)
+
+    def _await_ready(self) -> None:
+        """Not ready after the bound: then the lone request shows what that means."""
+        overdue_ns, pause = self.recorder.now_ns() + ns(self.budgets.recover_s), Event()
+        try:
+            while not within(READ_S, "ready", self.stack.ready):
+                if self.recorder.now_ns() >= overdue_ns:
+                    return
+                pause.wait(POLL_S)
+        except Exception as error:  # noqa: BLE001 - somebody else's code, and we must go on
+            self.recorder.tool_error("run", "ready", repr(error))
 
     def _request(self, name: str) -> Request:
         rng = source(self.seed, f"recover/{name}")

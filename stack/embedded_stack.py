@@ -53,7 +53,7 @@ class EmbeddedStack:
         self.signals = parts.signals
         self.resources = parts.resources
         self.links = running.links
-        self.observe = running.observe
+        self.observe, self.ready = running.observe, running.ready
         self.kill, self.restart, self.pids = running.kill, running.restart, running.pids
         self.freeze, self.frozen, self.thaw = running.freeze, running.frozen, running.thaw
 

@@ -67,6 +67,11 @@ class RunningStack:
     def links(self) -> Mapping[str, Link]:
         return self._parts.board.links
 
+    def ready(self) -> bool:
+        """The router lists only the workers that its own health checks have found well."""
+        nodes = [(node.program, node.process) for node in self._parts.processes.values()]
+        return all(process and program.ready(process) for program, process in nodes)
+
     def observe(self, listener: Listener) -> AbstractContextManager[None]:
         return self._parts.sink.observe(listener)
 

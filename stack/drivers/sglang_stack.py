@@ -44,7 +44,7 @@ class SglangStack:
         self.signals = parts.signals
         self.resources = parts.resources
         self.links = running.links
-        self.kill, self.pids = running.kill, running.pids
+        self.ready, self.kill, self.pids = running.ready, running.kill, running.pids
         self.freeze, self.frozen = running.freeze, running.frozen
 
     @contextmanager

@@ -135,6 +135,9 @@ class FakeStack:
     url: str = "http://127.0.0.1:1"
     nodes: Sequence[Node] = (Node("prefill-0", "prefill", "http://127.0.0.1:2"),)
 
+    def ready(self) -> bool:
+        return True
+
     @contextmanager
     def observe(self, listener: Listener) -> Generator[None]:
         yield

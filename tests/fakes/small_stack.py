@@ -34,6 +34,9 @@ class SmallStack:
     def resources(self) -> Sequence[Probe]:
         return ()
 
+    def ready(self) -> bool:
+        return True
+
     def observe(self, listener: Listener) -> AbstractContextManager[None]:
         return nullcontext()
 
