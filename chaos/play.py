@@ -44,7 +44,7 @@ class Played:
     stack: Stack
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Play:
     """Plays experiments on the arena's stack and raises what the specification forbids.
 
@@ -63,6 +63,10 @@ class Play:
     alerts: tuple[Alert, ...] = ()
     played: list[Played] = field(default_factory=list[Played])
 
+    def __repr__(self) -> str:
+        """Short: pytest shows it above every failure."""
+        return f"<play {self.name}>"
+
     def __call__(
         self,
         load: Workload,
@@ -72,6 +76,7 @@ class Play:
         alerts: Sequence[Alert] = (),
         budgets: Budgets | None = None,
     ) -> tuple[Verdict, ...]:
+        __tracebackhide__ = True  # a refused verdict speaks for itself: pytest shows the suite
         experiment = Experiment(
             name=self.name,
             seed=self.seed,
@@ -116,6 +121,7 @@ class Play:
                 self.skip(f"{stack.name} {why}: no {strike.fault.name} on it")
 
     def _judge(self, history: History, file: Path, stack: Stack) -> tuple[Verdict, ...]:
+        __tracebackhide__ = True
         verdicts = judge(history)
         played = Played(history, verdicts, file, stack)
         self.played.append(played)

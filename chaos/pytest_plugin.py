@@ -20,7 +20,7 @@ from chaos.known_bug import KnownBug, settled
 from chaos.play import Play, Played
 from chaos.reports.allure_files import write_environment, write_executor
 from chaos.reports.allure_report import attach, label
-from chaos.reports.matrix import judged, list_text, matrix_text
+from chaos.reports.matrix import Judged, judged, list_text, matrix_text, verdicts_text
 from chaos.reports.rows import packed, unpacked
 from chaos.requirements import missing
 from chaos.stage import Stage
@@ -212,24 +212,36 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     write_executor(Path(results), os.environ)
 
 
+def _rows(report: object) -> list[Judged]:
+    """The verdicts that a test's report carries; no other report has any."""
+    if not isinstance(report, pytest.TestReport) or report.when != "call":
+        return []
+    return [unpacked(str(value)) for name, value in report.user_properties if name == ROWS]
+
+
+def pytest_report_teststatus(
+    report: pytest.CollectReport | pytest.TestReport,
+) -> tuple[str, str, str] | None:
+    """With -v a test that has played ends with its verdicts instead of PASSED."""
+    rows = _rows(report)
+    if not rows or report.skipped:
+        return None
+    told = verdicts_text(rows)
+    return ("passed", ".", told) if report.passed else ("failed", "F", f"FAILED, {told}")
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
     """The stage x fault matrix, and one line per strike."""
-    rows = [
-        unpacked(str(value))
-        for reports in terminalreporter.stats.values()
-        for report in reports
-        if isinstance(report, pytest.TestReport) and report.when == "call"
-        for name, value in report.user_properties
-        if name == ROWS
-    ]
+    reports = (one for reports in terminalreporter.stats.values() for one in reports)
+    rows = [row for one in reports for row in _rows(one)]
     if not rows:
         return
-    terminalreporter.section("verdicts")
+    terminalreporter.write_sep("=", "verdicts")
     terminalreporter.write_line(list_text(rows))
-    terminalreporter.section("stage x fault")
+    terminalreporter.write_sep("=", "stage x fault")
     terminalreporter.write_line(matrix_text(rows))
     terminalreporter.write_line(f"histories: {config.stash[SESSION].report / 'histories'}")
 

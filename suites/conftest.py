@@ -1,4 +1,4 @@
-"""Where the suites' report goes when nobody says otherwise."""
+"""What `pytest suites/` shows and where its report goes when nobody says otherwise."""
 
 from __future__ import annotations
 
@@ -15,3 +15,6 @@ def pytest_configure(config: pytest.Config) -> None:
     if not config.option.allure_report_dir:
         config.option.allure_report_dir = str(config.rootpath / REPORT / "allure-results")
         config.option.clean_alluredir = True
+    # An experiment takes seconds: each is told with its verdict as it ends, unless -q was asked.
+    if config.option.verbose == 0 and not config.option.collectonly:
+        config.option.verbose = 1

@@ -60,6 +60,13 @@ def list_text(rows: Sequence[Judged]) -> str:
     return "\n".join(_columns(table))
 
 
+def verdicts_text(rows: Iterable[Judged]) -> str:
+    """Every verdict of one test on one line; those that say the same are counted."""
+    told = [str(row.verdict) for row in rows]
+    counted = {text: told.count(text) for text in told}
+    return "; ".join(text if n == 1 else f"{text} x{n}" for text, n in counted.items())
+
+
 def _cells(rows: Iterable[Judged]) -> dict[tuple[Stage, FaultKind], list[Outcome]]:
     cells: dict[tuple[Stage, FaultKind], list[Outcome]] = defaultdict(list)
     for row in rows:

@@ -43,10 +43,16 @@ def _check_text(test: str, text: str, control: Control) -> None:
     assert found[1] in control.verdicts, f"{test} ended {found[1]}\n{text}"
     for word in ("strike", "verdict", "requests", "stage", "after", "signal", "evidence"):
         assert re.search(rf"(?m)^E? *{word} +\S", text), f"{test}: no line {word!r} in\n{text}"
+    assert "play.py" not in text, f"{test}: how we judge is shown, and not only what\n{text}"
     assert re.search(rf"again +pytest '.*{re.escape(test)}'.* --guards-off {control.guard}", text)
 
 
 def test_with_its_guards_the_same_suites_are_green(tmp_path: Path) -> None:
-    ran = run_suites(tmp_path, "-k", "stalled_in_the_middle or disconnects[transfer]")
+    loud = "-vv"  # with the -q of a run: as a person sees it, each test as it ends
+    ran = run_suites(tmp_path, loud, "-k", "stalled_in_the_middle or disconnects[transfer]")
     assert ran.exit_code == 0, ran.output
     assert len(ran.passed) == 2
+    for test in ran.passed:
+        assert re.search(rf"(?m)::{re.escape(test)} CAUGHT by \w+ in \d\.\d\d s", ran.output)
+    for title in ("verdicts", "stage x fault"):
+        assert len(re.findall(rf"(?m)^=+ {title} =+$", ran.output)) == 1, ran.output

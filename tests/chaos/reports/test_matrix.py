@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from chaos.reports.matrix import Judged, judged, list_text, matrix_text
+from chaos.reports.matrix import Judged, judged, list_text, matrix_text, verdicts_text
 from chaos.stage import FaultKind, Stage
 from chaos.verdict import Outcome, Verdict
 from tests.chaos.reports.hand_written import hung
@@ -20,6 +20,11 @@ def row(
 
 def lines(*rows: Judged) -> list[list[str]]:
     return [line.split("  ") for line in matrix_text(rows).splitlines()]
+
+
+def test_the_verdicts_of_one_test_stand_on_one_line_and_equal_ones_are_counted() -> None:
+    rows = [row(Outcome.TOLERATED), row(Outcome.SILENT), row(Outcome.TOLERATED)]
+    assert verdicts_text(rows) == "TOLERATED x2; SILENT"
 
 
 def test_a_verdict_stands_where_its_stage_and_its_kind_meet() -> None:
