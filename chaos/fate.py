@@ -11,6 +11,7 @@ from chaos.ending import Ending, ending, error_name
 from chaos.event import Event
 from chaos.history import History
 from chaos.life import Life
+from chaos.stage import Stage
 
 # Guards that clean up after something else has ended a request, its client's going away included.
 OF_CLEANUP = frozenset({"abort_propagation", "page_quarantine", "skip_to_failed"})
@@ -34,26 +35,33 @@ class Fate:
     state: State
     strikes: tuple[str, ...]  # charged with it; empty: nobody's
     after_s: float  # from the moment it was affected to its end, or to the end of watching
+    bound_ns: int  # when `settle_s` was over: from here on it was overdue
     by: str | None = None
     guard: Event | None = None
 
     @property
     def evidence(self) -> tuple[int, ...]:
-        told = (self.life.sent, *self.life.stages[-1:], self.guard, self.life.settled)
+        told = (self.life.sent, self._stood, self.guard, self.life.settled)
         return tuple(sorted({event.seq for event in told if event is not None}))
 
     @property
     def stage(self) -> str | None:
-        """Where it stood when it was caught or given up: the last stage that it had entered."""
+        """Where it stood when it was caught, had ended, or was overdue: the last stage that it
+        had entered. What moves later, when the fault is healed, does not tell where it hung."""
+        stood = self._stood
+        return stood.stage.value if stood and stood.stage else None
+
+    @property
+    def _stood(self) -> Event | None:
         ended = self.guard or self.life.settled
-        names = [
-            one.stage.value
+        entered = [
+            one
             for one in self.life.stages
-            if one.stage is not None
-            and one.stage.value != "cleanup"
+            if one.stage is not Stage.CLEANUP
+            and one.at_ns <= self.bound_ns
             and (ended is None or one.seq < ended.seq)
         ]
-        return names[-1] if names else None
+        return entered[-1] if entered else None
 
 
 def fates(history: History) -> tuple[Fate, ...]:
@@ -96,14 +104,17 @@ class _Reading:
         strikes = tuple(one.strike for one in to)
         from_ns = affected_ns(life.sent.at_ns, end_ns, to, ns(self._budgets.settle_s))
         after_s = seconds(max(0, end_ns - from_ns))
+        bound_ns = from_ns + ns(self._budgets.settle_s)
         if life.settled is None:
             hung = after_s >= self._budgets.settle_s
-            return Fate(life, State.HUNG if hung else State.UNDECIDED, strikes, after_s)
+            state = State.HUNG if hung else State.UNDECIDED
+            return Fate(life, state, strikes, after_s, bound_ns)
         if self._unaffected(life, life.settled):
-            return Fate(life, State.UNAFFECTED, strikes, after_s)
+            return Fate(life, State.UNAFFECTED, strikes, after_s, bound_ns)
         guard = self._guard(life, life.settled, to, from_ns)
         state, by = self._state(life, life.settled, guard, after_s)
-        return Fate(life, state, strikes, after_s, by, guard if state is State.CAUGHT else None)
+        caught_by = guard if state is State.CAUGHT else None
+        return Fate(life, state, strikes, after_s, bound_ns, by, caught_by)
 
     def _unaffected(self, life: Life, settled: Event) -> bool:
         same = self._reference(life)

@@ -225,6 +225,18 @@ def test_the_stage_is_where_it_stood_before_it_was_caught_and_not_where_it_was_c
     assert one(SENT + stages + GUARD + REFUSED).stage == "transfer"
 
 
+def test_a_hang_stands_where_its_bound_found_it_and_not_where_healing_let_it_go() -> None:
+    stages = """
+        1.5  prefill-0 stage r1 stage=transfer attempt=7
+        9.1  decode-0  stage r1 stage=decode attempt=7
+        9.2  decode-0  stage r1 stage=stream attempt=7
+        9.3  decode-0  stage r1 stage=cleanup attempt=7
+    """
+    verdict = one(SENT + stages)
+    assert (verdict.outcome, verdict.stage) == (Outcome.SILENT, "transfer")
+    assert len(verdict.evidence) == 2  # sent, and where it stood
+
+
 def test_an_alert_with_nothing_to_look_at_matters_only_where_silence_would_be_claimed() -> None:
     table = history(
         played(SENT + GUARD + REFUSED), control=CONTROL, strikes=[strike()], alerts=[PINNED]

@@ -17,10 +17,11 @@ class Control:
     guard: str
     verdicts: tuple[str, ...]  # what the suites must say without the guard
     count: int  # how many experiments are about this guard
+    stages: str = r"\w+"  # where the worst request stood
 
 
 CONTROLS = (
-    Control("stalled", "prefill_inflight_watchdog", ("SURFACED", "SILENT"), 3),
+    Control("stalled", "prefill_inflight_watchdog", ("SURFACED", "SILENT"), 3, "transfer|handover"),
     Control("disconnect", "abort_propagation", ("LEAKED",), 6),
     Control("sticky", "sticky_sessions", ("MISROUTED",), 3),
 )
@@ -43,6 +44,7 @@ def _check_text(test: str, text: str, control: Control) -> None:
     assert found[1] in control.verdicts, f"{test} ended {found[1]}\n{text}"
     for word in ("strike", "verdict", "requests", "stage", "after", "signal", "evidence"):
         assert re.search(rf"(?m)^E? *{word} +\S", text), f"{test}: no line {word!r} in\n{text}"
+    assert re.search(rf"(?m)^E? *stage +({control.stages})$", text), f"{test}: not there\n{text}"
     assert "play.py" not in text, f"{test}: how we judge is shown, and not only what\n{text}"
     assert re.search(rf"again +pytest '.*{re.escape(test)}'.* --guards-off {control.guard}", text)
 
