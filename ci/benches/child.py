@@ -39,7 +39,8 @@ def figure(line: str) -> Figure:
 
 
 def _end_with_the_asker() -> None:
-    sys.stdin.buffer.read()
+    while os.read(sys.stdin.fileno(), 1):  # not sys.stdin: its lock would be held at our exit
+        pass
     os.kill(os.getpid(), signal.SIGINT)
 
 

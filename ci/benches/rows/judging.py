@@ -14,7 +14,7 @@ from chaos.judge import judge
 from chaos.verdict import Outcome
 from ci.benches.effort import Effort, NotMeasured
 from ci.benches.promise import Figure, Promise, at_most
-from ci.benches.synthetic_history import again, synthetic
+from ci.benches.synthetic_history import STRIKES, again, synthetic
 
 MILLION: Final = "judging 1,000,000 events"
 RATIO: Final = "judging 1,000,000 events, compared with 100,000"
@@ -28,12 +28,12 @@ LARGE, SMALL = 1_000_000, 100_000
 
 
 def measure(effort: Effort) -> Iterator[Figure]:
-    small = synthetic(SMALL // 2)  # run and control have as many each
+    small = synthetic(SMALL)
     yield Figure(READING, tuple(_reading_s(small) for _ in range(effort.pick(5, 2))))
-    large = synthetic(LARGE // 2)
+    large = synthetic(LARGE)
     pairs = [(_judging_s(small), _judging_s(large)) for _ in range(effort.pick(30, 6))]
-    half = f"{len(large):,} in the run and {len(large.control or ()):,} in its control"
-    yield Figure(MILLION, tuple(large_s for _, large_s in pairs), f"{half}; 20 strikes")
+    note = f"in the run, and as many again in its control; {STRIKES} strikes"
+    yield Figure(MILLION, tuple(large_s for _, large_s in pairs), note)
     yield Figure(RATIO, tuple(large_s / small_s for small_s, large_s in pairs))
 
 
