@@ -9,6 +9,7 @@ from chaos.play import Play
 from chaos.specification import Budgets
 from chaos.stage import Stage
 from chaos.verdict import caught_by
+from chaos.workloads.lone import Lone
 from chaos.workloads.steady import Steady
 from faults.failpoint import LegError
 from faults.network import Latency, Refuse, Reset, Stall
@@ -46,9 +47,21 @@ def test_prefill_refuses_the_router(play: Play) -> None:
 @pytest.mark.reset
 def test_decode_link_reset_in_mid_stream(play: Play) -> None:
     play(
-        LONG,
+        Lone("r1", tokens=400),
         [Strike(Reset("router->decode-0"), on=Entering("r1", Stage.STREAM))],
+        # The router names it by what it has passed on already: a part of the stream, or nothing.
         allowed=[caught_by("router_stream_failure"), caught_by("router_error_reply")],
+    )
+
+
+@pytest.mark.dispatch
+@pytest.mark.reset
+def test_decode_link_reset_before_its_first_byte(play: Play) -> None:
+    # smg sends the decode leg once more, into a room whose KV has gone to the first one.
+    play(
+        Lone("r1"),
+        [Strike(Reset("router->decode-0"))],
+        allowed=[caught_by("waiting_timeout"), caught_by("router_error_reply")],
     )
 
 
