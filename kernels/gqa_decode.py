@@ -34,6 +34,7 @@ from kernels.split_merge import (
     second_pass,
     used_splits,
 )
+from kernels.splits import block_tokens_for
 
 HEAD_DIMS = (16, 32, 64, 128)
 PAGE_SIZES = tuple(1 << power for power in range(11))  # 1 to 1024
@@ -127,11 +128,6 @@ def gqa_decode_kernel(query, key_cache, value_cache, key_scale, value_scale, blo
         combine_behind_barrier(partials, lses, out, counters, context_lens, n_tiles, n_splits,
                                kv_heads, GROUP, BLOCK_HEADS, HEAD_DIM, BLOCK_TOKENS,
                                POLL_TIMEOUT_NS)  # fmt: skip
-
-
-def block_tokens_for(head_dim: int) -> int:
-    """KV tokens that one step of the loop reads: the tile the AOT gate and the plan know."""
-    return min(64, 2 * head_dim)
 
 
 def gqa_decode(query: torch.Tensor, key_cache: torch.Tensor, value_cache: torch.Tensor,

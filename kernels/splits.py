@@ -94,6 +94,11 @@ class SplitPlan:
         )
 
 
+def block_tokens_for(head_dim: int) -> int:
+    """KV tokens that one step of `gqa_decode`'s loop reads: the tile that the AOT gate knows."""
+    return min(64, 2 * head_dim)
+
+
 def target_ctas(environment: Mapping[str, str], default: int) -> int:
     """The knob's value.
 

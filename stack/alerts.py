@@ -14,6 +14,12 @@ PINNED_FOR_S = 3.0
 # than that is a signal of its own.
 UNREADABLE_FOR_S = 4.0
 
+# A launch was given fewer splits than its knob asks for: the knob is wrong for this GPU. Only the
+# embedded engine says so, and an alert that nothing can be read for would prove nothing elsewhere.
+KERNEL_CLAMPED = Alert(
+    "kernel_clamped", "decode-*/sglang:kernel_clamped_total", ">=", 1.0, for_s=0.2
+)
+
 ALERTS = (
     Alert("smg_worker_health", "router/smg_worker_health{*}", "==", 0.0, for_s=0.2),
     Alert("health_page", "*/health", ">=", 500.0, for_s=0.2),

@@ -36,6 +36,7 @@ WORKER_SIGNALS = (
     "sglang:token_usage",
     "sglang:kv_*_pages",
     "sglang:engine_turns_total",
+    "sglang:kernel_clamped_total",
     "sglang:guard_acts_total",
     "sglang:oldest_request_age_seconds",
 )

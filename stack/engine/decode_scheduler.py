@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from stack.engine.failpoints import Failpoints, Injected, Stops
-from stack.engine.kernel_hang import KernelHang
+from stack.engine.kernel_hang import KernelHang, decode_kernel
 from stack.engine.knobs import Knobs
 from stack.engine.model import Cache, Transformer
 from stack.engine.order import Failure, Order
@@ -27,9 +27,7 @@ class DecodeScheduler:
         self._knobs = knobs
         self._failpoints = failpoints
         self._outlet = outlet
-        self._hang = KernelHang(
-            knobs.target_ctas, knobs.resident_ctas, model.shape.kv_heads, knobs.page_size
-        )
+        self.kernel = KernelHang(decode_kernel(knobs, model.shape))
         self._stops = Stops(failpoints, "decode.token")
         self.cache = Cache(model.shape, knobs.kv_pages, knobs.page_size, model.device)
         self.pool = PagePool(knobs.kv_pages)
@@ -104,7 +102,10 @@ class DecodeScheduler:
             self._outlet.allocated(order.room, pages[:prompt_pages])
 
     def _advance(self, sequence: Sequence) -> bool:
-        """Send the newest token and compute the next one. False when it is held."""
+        """Compute the next token, then send the newest one, as a step's results come at its end.
+
+        False when it is held.
+        """
         order = sequence.order
         try:
             passing = self._stops.check(order.room, order.request_id)
@@ -115,20 +116,20 @@ class DecodeScheduler:
             return True
         if passing == "skip":
             return False
-        ending = sequence.ending()
-        self.tokens_generated += 1
-        self.progress += 1
-        if passing == "pass":
-            self._outlet.tokens(order.room, sequence.output[-1:], ending)
+        ending, newest = sequence.ending(), sequence.output[-1:]
         if ending is None:
             self._compute(sequence)
         else:
             self._receiving[order.room] = self._running.pop(order.room)
+        self.tokens_generated += 1
+        self.progress += 1
+        if passing == "pass":
+            self._outlet.tokens(order.room, newest, ending)
         return True
 
     def _compute(self, sequence: Sequence) -> None:
         position = sequence.computed
-        self._hang.stage(position + 1)
+        self.kernel.stage(position + 1)
         logits = self.model.decode(sequence.output[-1], position, self.cache, sequence.table)
         sequence.computed += 1
         sequence.output.append(sample(logits, sequence.order, position + 1))

@@ -149,6 +149,7 @@ async def decode_half(
             **_figures(scheduler, step),
             "generated": scheduler.tokens_generated,
             "pages_received": receiver.pages_received,
+            **scheduler.kernel.figures(),
         }
 
     timers = (

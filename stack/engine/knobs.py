@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from kernels.device import GPUS
+from kernels.splits import COMBINES, TARGET_CTAS, TARGET_CTAS_MAX
+
 GUARDS = (
     "prefill_inflight_watchdog",
     "bootstrap_timeout",
@@ -118,9 +121,13 @@ TABLE: Mapping[str, Knob] = {
     "seed": Knob("PDCHAOS_SEED", 20260107, 0, 2**63 - 1, "", None),
     "prefix_cache": Knob("PDCHAOS_PREFIX_CACHE", True, 0, 1, ""),
     "kernels": Knob("PDCHAOS_KERNELS", "reference", words=("reference", "triton", "interpret")),
-    "target_ctas": Knob("SGLANG_SM120_MMA_TARGET_CTAS", 64, 1, 65536, "blocks"),
-    # How many blocks the GPU that a CPU stands in for holds at once.
-    "resident_ctas": Knob("PDCHAOS_RESIDENT_CTAS", 96, 1, 65536, "blocks"),
+    # The decode attention that a GPU would launch, see kernel_hang.
+    "target_ctas": Knob(TARGET_CTAS, 64, 1, TARGET_CTAS_MAX, "CTAs"),
+    "combine": Knob("PDCHAOS_SPLIT_COMBINE", "last_arriver", words=COMBINES),
+    "clamp": Knob("PDCHAOS_SPLIT_CLAMP", "on", words=("on", "off")),
+    "gpu": Knob("PDCHAOS_EMULATED_GPU", "rtx-pro-6000", words=tuple(GPUS)),
+    # 0: as many as the compiled kernel has on that GPU; anything else overrules it.
+    "resident_ctas": Knob("PDCHAOS_RESIDENT_CTAS", 0, 0, 65536, "CTAs"),
 }
 
 
@@ -146,6 +153,9 @@ class Knobs:
     prefix_cache: bool
     kernels: str
     target_ctas: int
+    combine: str
+    clamp: str
+    gpu: str
     resident_ctas: int
     guards_off: frozenset[str]
 

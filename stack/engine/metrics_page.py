@@ -18,6 +18,8 @@ _GAUGES = {
     "kv_used_pages": "pages_used",
     "kv_quarantined_pages": "pages_quarantined",
     "kv_cached_pages": "cached_pages",
+    "kernel_target_ctas": "kernel_target_ctas",
+    "kernel_resident_ctas": "kernel_resident_ctas",
 }
 _COUNTERS = {
     "computed_prompt_tokens_total": "prompt_tokens_computed",
@@ -26,6 +28,7 @@ _COUNTERS = {
     "kv_pages_received_total": "pages_received",
     "kv_bytes_sent_total": "kv_bytes",
     "engine_turns_total": "turns",
+    "kernel_clamped_total": "kernel_clamped",
 }
 _COUNTED = {
     "num_bootstrap_failed_reqs_total": "bootstrap_failed",

@@ -9,19 +9,10 @@ from torch import Tensor
 
 from kernels import dispatch
 from stack.engine import alphabet
+from stack.engine.shape import Shape
 
 _GAIN = 24.0  # how wildly the sine of the feed-forward folds: small differences become large
 _END_BIAS = -60.0  # a random model has no reason to stop: it practically never does
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    layers: int = 2
-    hidden: int = 64
-    heads: int = 4
-    kv_heads: int = 2
-    head_dim: int = 16
-    wide: int = 128
 
 
 @dataclass(frozen=True, slots=True)

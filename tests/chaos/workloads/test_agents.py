@@ -77,3 +77,27 @@ def test_a_tool_cannot_end_before_it_began() -> None:
 def test_a_text_too_short_for_its_nonce_is_refused(field: str, size_bytes: int) -> None:
     with pytest.raises(ValueError, match="nonce of 12 bytes"):
         Agents(**{"agents": 1, "rounds": 1, field: size_bytes})
+
+
+def test_agents_called_otherwise_live_on_the_keys_that_they_were_given() -> None:
+    load = Agents(2, 2, called="long", keys=("x", "y"), due_s=1.5)
+    asked = load.requests(source(1, "workload"))
+    names = ["long0.0", "long0.1", "long1.0", "long1.1"]
+    assert [one.request_id for one in asked] == names
+    assert [one.routing_key for one in asked] == ["x", "x", "y", "y"]
+    assert [one.due_s for one in asked] == [1.5, load.pause_s, 1.5, load.pause_s]
+
+
+def test_a_key_for_each_agent_or_none_at_all() -> None:
+    with pytest.raises(ValueError, match="keys: expected one for each of 2"):
+        Agents(2, 2, keys=("x",))
+
+
+def test_the_context_of_a_round_is_all_that_was_said_before_it_and_its_own_text() -> None:
+    load = Agents(1, 3, tokens=9, prompt_bytes=100, tool_bytes=50)
+    prompts = [len(one.prompt) for one in load.requests(source(1, "workload"))]
+    assert [load.context_bytes(index) for index in range(3)] == [
+        prompts[0],
+        prompts[0] + 9 + prompts[1],
+        prompts[0] + 9 + prompts[1] + 9 + prompts[2],
+    ]

@@ -195,7 +195,9 @@ def test_a_killed_engine_is_an_honest_error(new_pair: NewPair) -> None:
 def test_a_long_context_hangs_with_too_many_blocks_and_the_watchdog_ends_it(
     new_pair: NewPair,
 ) -> None:
-    pair = new_pair({"SGLANG_SM120_MMA_TARGET_CTAS": "512", "PDCHAOS_STEP_TIMEOUT": "2.0"})
+    spins = {"PDCHAOS_SPLIT_COMBINE": "spin_all", "PDCHAOS_SPLIT_CLAMP": "off"}
+    few = {"SGLANG_SM120_MMA_TARGET_CTAS": "512", "PDCHAOS_RESIDENT_CTAS": "40"}
+    pair = new_pair({**spins, **few, "PDCHAOS_STEP_TIMEOUT": "2.0"})
     assert pair.ask("short", "x" * 200)[1].status == 200
     assert pair.ask("long", "x" * 900)[1].code == "step_watchdog"
 

@@ -10,7 +10,6 @@ from chaos.event import Kind
 from stack.engine import alphabet
 from stack.engine.asked import BadRequest, parse
 from stack.engine.engine_link import Tokens
-from stack.engine.kernel_hang import KernelHang
 from stack.engine.order import Order
 from stack.engine.reply import Reply
 from stack.engine.trace import Trace
@@ -59,16 +58,6 @@ def test_a_false_start_of_a_stop_text_is_shown_in_the_end() -> None:
 def test_a_bad_body_is_the_clients_mistake(body: object) -> None:
     with pytest.raises(BadRequest, match="expected"):
         parse("completion", body, "r", None)
-
-
-@pytest.mark.parametrize(
-    ("target_ctas", "context", "hangs"),
-    [(64, 8000, False), (512, 700, False), (512, 800, True), (512, 8000, True)],
-)
-def test_only_a_long_context_in_too_many_blocks_hangs(
-    target_ctas: int, context: int, *, hangs: bool
-) -> None:
-    assert KernelHang(target_ctas, 96, tiles=2, block_tokens=16).hangs(context) == hangs
 
 
 def test_a_trace_that_nobody_reads_drops_counts_and_says_so(tmp_path: Path) -> None:
