@@ -17,7 +17,8 @@ from faults.held import Held
 
 LOAD = Steady(requests=4, every_s=0.1, prompt_bytes=160, tokens=16)
 # Long enough that a request nobody waits for still holds its pages when the resources are read.
-WITH_VICTIM = Together((LOAD, Lone("victim", tokens=4000)))
+WITH_VICTIM = Together((LOAD, Lone("victim", tokens=5000)))
+AT_ONCE = Budgets(recover_s=2.0, converge_s=20.0)
 LEAVING = Disconnect("victim")
 
 
@@ -44,6 +45,7 @@ def test_client_disconnects(play: Play, node: str, site: str, stage: Stage) -> N
         WITH_VICTIM,
         [Strike(Held(node, site, "victim", LEAVING, stage))],
         allowed=[caught_by("abort_propagation")],
+        budgets=AT_ONCE,
     )
 
 
@@ -55,14 +57,24 @@ EITHER_WAY = (caught_by("abort_propagation"), TOLERATED)
 @pytest.mark.intake
 @pytest.mark.disconnect
 def test_client_gone_while_it_waits_for_its_first_token(play: Play) -> None:
-    play(WITH_VICTIM, [Strike(LEAVING, on=Entering("victim", Stage.INTAKE))], allowed=EITHER_WAY)
+    play(
+        WITH_VICTIM,
+        [Strike(LEAVING, on=Entering("victim", Stage.INTAKE))],
+        allowed=EITHER_WAY,
+        budgets=AT_ONCE,
+    )
 
 
 @pytest.mark.quick
 @pytest.mark.stream
 @pytest.mark.disconnect
 def test_client_gone_in_mid_stream(play: Play) -> None:
-    play(WITH_VICTIM, [Strike(LEAVING, on=Entering("victim", Stage.STREAM))], allowed=EITHER_WAY)
+    play(
+        WITH_VICTIM,
+        [Strike(LEAVING, on=Entering("victim", Stage.STREAM))],
+        allowed=EITHER_WAY,
+        budgets=AT_ONCE,
+    )
 
 
 @pytest.mark.quick

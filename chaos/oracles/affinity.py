@@ -16,13 +16,15 @@ from chaos.stage import FaultKind, Stage
 from chaos.verdict import Finding
 
 STICKY = "sticky_sessions"  # the guard whose budget is the bound in which a key must move
+MOVES_S = 3.0  # that bound where the guard is off, and has none
 
 
 @dataclass(frozen=True, slots=True)
 class KeysStay:
     """Each routing key keeps its prefill and its decode worker from turn to turn.
 
-    Judged only where the promise was made: `sticky_sessions` is on. Which worker served a turn is
+    The key itself is the promise: who sends one expects to stay. That `sticky_sessions` is off is a
+    way to break it, and no excuse. Which worker served a turn is
     taken from the workers' own intake marks, never from the router's word. Per key and role the
     turns form a sequence of workers, and:
 
@@ -37,8 +39,6 @@ class KeysStay:
     name: str = "affinity"
 
     def judge(self, history: History) -> Finding:
-        if STICKY not in history.specification.guards:
-            return unknown(self.name, "sticky_sessions is off: nothing was promised")
         keyed = _keyed(history)
         if not any(one.stages for one in keyed):
             return unknown(self.name, "no request with a routing key was seen on a worker")
@@ -55,8 +55,6 @@ class _Turn:
 
 
 def symptoms(history: History) -> tuple[Symptom, ...]:
-    if STICKY not in history.specification.guards:
-        return ()
     struck = tuple(one for one in blows(history) if one.struck)
     found = [
         one
@@ -121,7 +119,7 @@ def _stray(key: str, before: _Turn, turn: _Turn) -> Symptom:
 
 def _prisoners(history: History, struck: Sequence[Blow]) -> Iterator[Symptom]:
     """Turns that a dead worker kept."""
-    bound_ns = ns(history.specification.guards[STICKY])
+    bound_ns = ns(history.specification.guards.get(STICKY, MOVES_S))
     workers = _workers(history)
     for blow in struck:
         if blow.spec.kind is not FaultKind.KILLED or blow.struck is None:

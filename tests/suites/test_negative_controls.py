@@ -22,7 +22,7 @@ class Control:
 
 CONTROLS = (
     Control("stalled", "prefill_inflight_watchdog", ("SURFACED", "SILENT"), 3, "transfer|handover"),
-    Control("disconnect", "abort_propagation", ("LEAKED",), 6),
+    Control("disconnect", "abort_propagation", ("LEAKED",), 8),
     Control("sticky", "sticky_sessions", ("MISROUTED",), 3),
 )
 

@@ -104,9 +104,9 @@ def test_a_key_need_not_leave_when_there_is_nowhere_to_go() -> None:
     assert ORACLE.judge(played(*alone, struck=STRUCK, strikes=(KILL,))).answer is Answer.HOLDS
 
 
-def test_where_nothing_was_promised_nothing_is_judged() -> None:
+def test_that_the_sticky_guard_is_off_is_no_excuse() -> None:
     moved = turn(1, "r1", "decode-0") + turn(3, "r2", "decode-1")
-    assert ORACLE.judge(history(moved)).answer is Answer.UNKNOWN
+    assert ORACLE.judge(history(moved)).answer is Answer.VIOLATED
 
 
 def test_without_keys_there_is_nothing_to_judge() -> None:
