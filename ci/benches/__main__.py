@@ -16,6 +16,7 @@ from ci.benches.machine import described
 from ci.benches.measuring import Measured, left_out, measured
 from ci.benches.table import HEAD, is_good, json_of, lines
 
+INTERRUPTED: Final = 130  # as a shell has it
 FAULT_FREE: Final = 100
 QUICK_FAULT_FREE: Final = 10
 QUICK_S: Final = 165.0  # with the unwinding of the last row below three minutes
@@ -34,9 +35,12 @@ def main(words: Sequence[str]) -> int:
     machine = described()
     print(f"{machine}{', --quick' if effort.quick else ''}\n{HEAD}", flush=True)
     done: list[Measured] = []
-    for one in _measured(rows, effort):
-        done.append(one)
-        print("\n".join(lines(one)), flush=True)
+    try:
+        for one in _measured(rows, effort):
+            done.append(one)
+            print("\n".join(lines(one)), flush=True)
+    except KeyboardInterrupt:
+        return INTERRUPTED
     if chosen.json is not None:
         chosen.json.write_text(json.dumps(json_of(done, machine), indent=1))
     asked = [one for one in done if not effort.quick or _row(one.row).quick_bound_s]

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Final
 
 from ci.benches.catalogue import Row
 from ci.benches.child import figure
 from ci.benches.effort import Effort
 from ci.benches.machine import Load, load_now
+from ci.benches.mortal import ROOT, end, spawn
 from ci.benches.promise import Figure, Promise
 
-ROOT: Final = Path(__file__).resolve().parents[2]
-UNWIND_S: Final = 10.0  # a child that was interrupted takes its stacks down in this time
+UNWIND_S: Final = 12.0  # a child that was interrupted takes its stacks down in this time
 LAST_WORDS: Final = 160
 
 
@@ -36,7 +33,7 @@ def measured(row: Row, effort: Effort, bound_s: float) -> Measured:
     promises, begin = row.module.PROMISES, load_now()
     words = [row.name, "quick" if effort.quick else "full", str(effort.fault_free)]
     with tempfile.TemporaryFile("w+") as told, tempfile.TemporaryFile("w+") as complaints:
-        ended = _run([sys.executable, "-m", "ci.benches.child", *words], bound_s, told, complaints)
+        ended = _run(["-m", "ci.benches.child", *words], bound_s, told, complaints)
         told.seek(0)
         figures = [figure(line) for line in told if line.endswith("\n")]
         why = _reason(ended, bound_s, complaints)
@@ -55,36 +52,15 @@ def _joined(
     return tuple((one, by_what.get(one.what, Figure(one.what, (), why))) for one in promises)
 
 
-def _run(command: Sequence[str], bound_s: float, told: IO[str], complaints: IO[str]) -> int | None:
+def _run(words: Sequence[str], bound_s: float, told: IO[str], complaints: IO[str]) -> int | None:
     """The exit code; None when the bound was over first."""
-    child = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-        command,
-        cwd=ROOT,
-        stdin=subprocess.PIPE,  # it ends when we do
-        stdout=told,
-        stderr=complaints,
-        process_group=0,  # Ctrl-C in the terminal is for us to handle
-    )
+    child = spawn(words, told.fileno(), complaints.fileno(), ROOT)
     try:
         return child.wait(bound_s)
     except subprocess.TimeoutExpired:
         return None
     finally:
         end(child, UNWIND_S)
-        if child.stdin is not None:
-            child.stdin.close()
-
-
-def end(child: subprocess.Popen[bytes], unwind_s: float) -> None:
-    """Interrupt it, so that it undoes what it did; kill it when that takes too long."""
-    if child.poll() is not None:
-        return
-    child.send_signal(signal.SIGINT)
-    try:
-        child.wait(unwind_s)
-    except subprocess.TimeoutExpired:
-        child.kill()
-        child.wait(unwind_s)
 
 
 def _reason(ended: int | None, bound_s: float, complaints: IO[str]) -> str:

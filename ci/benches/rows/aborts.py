@@ -24,7 +24,7 @@ LEAD_S: Final = 0.1
 
 def measure(effort: Effort) -> Iterator[Figure]:
     campaign = Campaign(FAST, _experiment)
-    campaign.play(effort.pick(12, 2))
+    campaign.play(effort.pick(8, 2))
     note = f"per experiment of {COUNT} strikes, one after the other; {campaign.told}"
     yield Figure(JUDGED, tuple(campaign.rates), note)
 

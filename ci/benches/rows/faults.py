@@ -25,6 +25,6 @@ def measure(effort: Effort) -> Iterator[Figure]:
         return timeline(f"mix {index}", order, pairs, LEAD_S)
 
     campaign = Campaign(FAST, experiment)
-    campaign.play(effort.pick(8, 3))
+    campaign.play(effort.pick(7, 3))
     note = f"per experiment of {len(order)} strikes, one after the other; {campaign.told}"
     yield Figure(JUDGED, tuple(campaign.rates), note)

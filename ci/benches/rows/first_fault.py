@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
 from ci.benches.asking import until
 from ci.benches.effort import Effort, NotMeasured
-from ci.benches.measuring import ROOT, end
+from ci.benches.mortal import end, spawn
 from ci.benches.promise import Figure, Promise, at_most
 
 FAULT: Final = "first judged fault after `pytest suites/`"
 ANY: Final = "first judged experiment, which is fault-free"
 PROMISES = (Promise(FAULT, at_most(8, "s")), Promise(ANY, unit="s"))
 RUN_S: Final = 90.0
-UNWIND_S: Final = 20.0
+UNWIND_S: Final = 10.0
 TAIL_BYTES: Final = 40
 
 
 def measure(effort: Effort) -> Iterator[Figure]:
-    runs = [_run() for _ in range(effort.pick(5, 1))]
+    runs = [_run() for _ in range(effort.pick(3, 1))]
     note = "its history's end line is written; a new pytest process each time, stopped then"
     yield Figure(FAULT, tuple(fault_s for fault_s, _ in runs), note)
     yield Figure(ANY, tuple(any_s for _, any_s in runs))
@@ -37,24 +36,14 @@ def _run() -> tuple[float, float]:
         report = Path(folder)
         words = ["suites/", "-q", "--report-dir", folder, "--alluredir", str(report / "allure")]
         began_s = time.monotonic()
-        with (report / "log").open("w") as log, _pytest(words, log.fileno()) as running:
+        with (report / "log").open("w") as log:
+            running = spawn(["-m", "pytest", *words], log.fileno())
             try:
                 any_s = _wait(running, report, lambda _: True) - began_s
                 fault_s = _wait(running, report, _has_strikes) - began_s
             finally:
                 end(running, UNWIND_S)
         return fault_s, any_s
-
-
-def _pytest(words: Sequence[str], log: int) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(  # noqa: S603 - our own interpreter and options
-        [sys.executable, "-m", "pytest", *words],
-        cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-        stdout=log,
-        stderr=subprocess.STDOUT,
-        process_group=0,
-    )
 
 
 def _wait(running: subprocess.Popen[bytes], report: Path, wanted: Callable[[Path], bool]) -> float:

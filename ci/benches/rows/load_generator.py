@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
@@ -14,7 +13,7 @@ from chaos.event import SETTLED, Event, Kind, number
 from chaos.recorder import Recorder
 from ci.benches.asking import until
 from ci.benches.effort import Effort, NotMeasured
-from ci.benches.measuring import ROOT, end
+from ci.benches.mortal import end, spawn
 from ci.benches.promise import Figure, Promise, at_least
 from stack.clients import Clients
 from stack.ports import Ports, is_listening
@@ -29,7 +28,6 @@ PROMISES = (
 )
 COUNT: Final = 2_000
 EVERY_S: Final = 0.12  # 16,667 events a second are offered
-BARE: Final = ("-m", "tests.fakes.bare_server")
 START_S: Final = 10.0
 PLAY_S: Final = 60.0
 STOP_S: Final = 5.0
@@ -56,13 +54,8 @@ def measure(effort: Effort) -> Iterator[Figure]:
 def _server() -> Generator[str]:
     ports = Ports()
     port = ports.lease()
-    server = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-        [sys.executable, *BARE, "--port", str(port), "--every-s", str(EVERY_S)],
-        cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,  # an interrupted one prints where it stood
-        process_group=0,
-    )
+    words = ["-m", "tests.fakes.bare_server", "--port", str(port), "--every-s", str(EVERY_S)]
+    server = spawn(words, subprocess.DEVNULL, subprocess.DEVNULL)
     try:
         if not until(lambda: is_listening(port), START_S):
             raise NotMeasured(f"the bare server did not listen within {START_S:.0f} s")

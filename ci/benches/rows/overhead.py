@@ -81,7 +81,7 @@ def measure(effort: Effort) -> Iterator[Figure]:
     with ExitStack() as alive, tempfile.TemporaryDirectory(prefix="pdchaos-bench-") as folder:
         bare = Arm(_unwatched(alive.enter_context(bare_stack(Plan()))))
         used = Arm(_watched(alive.enter_context(EmbeddedDriver(Plan()).launch()), Path(folder)))
-        for seed in range(-WARM_UP, effort.pick(40, 8)):
+        for seed in range(-WARM_UP, effort.pick(32, 8)):
             pair = (bare, used) if seed % 2 else (used, bare)  # neither always comes first
             rates = {arm: arm.throughput(seed) for arm in pair}
             firsts_ms = {arm: arm.ttft_ms(seed) for arm in pair}

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Final
 
-from ci.benches.effort import Effort, NotMeasured
-from ci.benches.measuring import ROOT
+from ci.benches.effort import Effort
+from ci.benches.mortal import told
 from ci.benches.promise import Figure, Promise, at_most
 
 FIRST: Final = "embedded stack (router, 1 prefill, 1 decode) ready, first"
@@ -25,13 +23,5 @@ def measure(effort: Effort) -> Iterator[Figure]:
 
 
 def _starts(count: int) -> list[float]:
-    command = [sys.executable, "-m", "ci.benches.stack_starts", str(count)]
-    try:
-        ended = subprocess.run(  # noqa: S603 - our own interpreter and module
-            command, cwd=ROOT, capture_output=True, text=True, timeout=PROCESS_S, check=True
-        )
-    except subprocess.CalledProcessError as failed:
-        raise NotMeasured(f"a stack did not start: {failed.stderr[-200:]}") from failed
-    except subprocess.TimeoutExpired as late:
-        raise NotMeasured(f"{count} starts took longer than {PROCESS_S:.0f} s") from late
-    return [float(line) for line in ended.stdout.split()]
+    said = told(["-m", "ci.benches.stack_starts", str(count)], PROCESS_S)
+    return [float(line) for line in said.split()]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -11,13 +10,13 @@ from pathlib import Path
 from typing import Final
 
 from ci.benches.effort import Effort, NotMeasured
-from ci.benches.measuring import ROOT, end
+from ci.benches.mortal import end, spawn
 from ci.benches.promise import Figure, Promise, at_most
 
 WHOLE: Final = "whole default `pytest suites/`"
 PROMISES = (Promise(WHOLE, at_most(300, "s")),)
 BOUND_S: Final = 1100.0
-UNWIND_S: Final = 20.0
+UNWIND_S: Final = 10.0
 
 
 def measure(effort: Effort) -> Iterator[Figure]:
@@ -34,14 +33,7 @@ def _run(folder: str, log: Path) -> float:
     words = ["suites/", "-q", "--report-dir", folder, "--alluredir", f"{folder}/allure"]
     began_s = time.monotonic()
     with log.open("w") as said:
-        running = subprocess.Popen(  # noqa: S603 - our own interpreter and options
-            [sys.executable, "-m", "pytest", *words],
-            cwd=ROOT,
-            stdin=subprocess.DEVNULL,
-            stdout=said,
-            stderr=subprocess.STDOUT,
-            process_group=0,
-        )
+        running = spawn(["-m", "pytest", *words], said.fileno())
         try:
             running.wait(BOUND_S)
         except subprocess.TimeoutExpired as late:
