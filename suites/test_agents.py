@@ -14,6 +14,7 @@ from faults.failpoint import StallWriter
 from faults.process import Freeze, Kill
 
 AGENTS = Agents(agents=3, rounds=5, pause_s=0.05, tokens=24)
+STALL = StallWriter("prefill-0", after_bytes=20_000)
 
 
 @pytest.mark.decode
@@ -28,11 +29,8 @@ def test_agents_of_five_rounds(play: Play) -> None:
 def test_agents_of_five_rounds_through_a_stalled_transfer(play: Play) -> None:
     play(
         AGENTS,
-        [
-            Strike(
-                StallWriter("prefill-0", after_bytes=20_000), on=Entering("a1.1", Stage.BOOTSTRAP)
-            )
-        ],
+        # Shorter than an agent's patience: its second try, or its third, goes through.
+        [Strike(STALL, on=Entering("a1.1", Stage.BOOTSTRAP), for_s=2.5)],
         allowed=[caught_by("prefill_inflight_watchdog")],
     )
 
