@@ -26,11 +26,12 @@ class SuiteRun:
         return sorted((self.report / "histories").glob("*.jsonl"))
 
 
-def run_suites(report: Path, *options: str) -> SuiteRun:
-    """`pytest suites/ OPTIONS` from the repository's root, bounded."""
+def run_suites(report: Path, *options: str, workers: int = 0) -> SuiteRun:
+    """`pytest suites/ OPTIONS` from the repository's root, bounded; in parallel with workers."""
+    parallel = ("-n", str(workers)) if workers else ("-p", "no:xdist")
     junit = report / "junit.xml"
     command = [
-        *(sys.executable, "-m", "pytest", "suites/", "-q", "-p", "no:xdist"),
+        *(sys.executable, "-m", "pytest", "suites/", "-q", *parallel),
         *("--report-dir", str(report), "--alluredir", str(report / "allure-results")),
         *(f"--junitxml={junit}", *options),
     ]

@@ -1,0 +1,27 @@
+"""`pytest suites/ -n 2`: two stacks at once, and one account of both."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from chaos import history_file
+from chaos.judge import judge
+from tests.suites.suite_run import run_suites
+
+SELECT = "kv_transfer_stalled_in_the_middle or prefill_answers_500_while_decode_waits"
+
+
+def test_two_workers_have_a_stack_each_and_their_verdicts_stand_in_one_matrix(
+    tmp_path: Path,
+) -> None:
+    ran = run_suites(tmp_path, "-k", SELECT, workers=2)
+    assert ran.exit_code == 0, ran.output
+    assert len(ran.passed) == 2
+    for title in ("verdicts", "stage x fault"):
+        assert len(re.findall(rf"(?m)^=+ {title} =+$", ran.output)) == 1, ran.output
+    assert "2 of 126 cells" in ran.output
+    assert [file.stem for file in ran.histories] == sorted(ran.passed)
+    told = {str(judge(history_file.read(file))[0]) for file in ran.histories}
+    assert all(verdict in ran.output for verdict in told)
+    assert (tmp_path / "allure-results" / "environment.properties").exists()
