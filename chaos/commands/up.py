@@ -12,12 +12,15 @@ from types import FrameType
 
 from chaos.commands.bad_input import BadInput
 from chaos.contracts import Guard, Stack
+from stack.bounded_toxiproxy import ToxiproxyRefused, ToxiproxySilent
 from stack.drivers.embedded import EmbeddedDriver
 from stack.node_process import NodeFailed
 from stack.plan import ROUTERS, Plan, Topology
+from stack.ports import NoPorts
 
 WAIT_SLICE_S = 1.0
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+CANNOT_START = (NodeFailed, NoPorts, ToxiproxyRefused, ToxiproxySilent)
 
 
 class Ended(Exception):
@@ -33,7 +36,10 @@ def add(commands: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """0 after a signal; 1 where a node did not start, with its last words."""
+    """0 after a signal; 1 where something did not start, with its last words.
+
+    BadInput also for an environment that cannot be used: PDCHAOS_PORTS, TOXIPROXY_URL, TMPDIR.
+    """
     driver = EmbeddedDriver(_plan(arguments))
     try:
         with _ending_by_signal(), driver.launch() as stack:
@@ -42,7 +48,9 @@ def run(arguments: argparse.Namespace) -> int:
                 pass
     except Ended:
         print("down", flush=True)
-    except NodeFailed as failed:
+    except ValueError as error:
+        raise BadInput(str(error)) from error
+    except CANNOT_START as failed:
         print(f"chaos up: {failed}", file=sys.stderr)
         return 1
     return 0

@@ -83,6 +83,31 @@ def test_it_answers_where_it_says_and_ends_with_the_signal(
 
 
 @pytest.mark.parametrize(
+    ("variable", "value", "code", "told"),
+    [
+        ("PDCHAOS_PORTS", "many", 2, "PDCHAOS_PORTS: expected like 20000-20999"),
+        ("PDCHAOS_PORTS", "20000-20001", 1, "no free port in 20000-20001"),
+        ("TOXIPROXY_URL", "http://127.0.0.1:1", 1, "http://127.0.0.1:1/version: no answer"),
+    ],
+)
+def test_an_environment_that_cannot_be_used_is_one_clear_line(
+    variable: str, value: str, code: int, told: str
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "chaos", "up"],
+        cwd=ROOT,
+        env={**os.environ, variable: value},
+        capture_output=True,
+        text=True,
+        timeout=READY_S,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (code, "")
+    (line,) = done.stderr.splitlines()
+    assert told in line
+
+
+@pytest.mark.parametrize(
     ("words", "told"),
     [
         (["--topology", "0p1d"], "topology: expected like '1p1d'"),
