@@ -1,17 +1,13 @@
 """`python -m ci.benches.child ROW QUICK FAULT_FREE`: measures one row, alone in its process.
 
-Figures go to standard output, one JSON line each. When standard input ends, whoever asked is gone,
-and so are we: everything that the row has started ends with this process.
+Figures go to standard output, one JSON line each. Interrupted, it takes down what the row started.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import signal
 import sys
 from dataclasses import asdict
-from threading import Thread
 
 from ci.benches.catalogue import named
 from ci.benches.effort import Effort, NotMeasured
@@ -20,7 +16,6 @@ from ci.benches.promise import Figure
 
 def main(words: list[str]) -> int:
     name, quick, fault_free = words
-    Thread(target=_end_with_the_asker, name="asker", daemon=True).start()
     effort = Effort(quick=quick == "quick", fault_free=int(fault_free))
     (row,) = named([name])
     try:
@@ -36,12 +31,6 @@ def figure(line: str) -> Figure:
     """What one line of a child's output says. ValueError: nothing of ours."""
     told = json.loads(line)
     return Figure(told["what"], tuple(told["values"]), told["note"])
-
-
-def _end_with_the_asker() -> None:
-    while os.read(sys.stdin.fileno(), 1):  # not sys.stdin: its lock would be held at our exit
-        pass
-    os.kill(os.getpid(), signal.SIGINT)
 
 
 if __name__ == "__main__":

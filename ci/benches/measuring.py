@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -54,7 +55,7 @@ def _joined(
 
 def _run(words: Sequence[str], bound_s: float, told: IO[str], complaints: IO[str]) -> int | None:
     """The exit code; None when the bound was over first."""
-    child = spawn(words, told.fileno(), complaints.fileno(), ROOT)
+    child = spawn(words, told.fileno(), complaints.fileno(), ROOT, signal.SIGINT)
     try:
         return child.wait(bound_s)
     except subprocess.TimeoutExpired:

@@ -15,21 +15,27 @@ from ci.benches.effort import NotMeasured
 ROOT: Final = Path(__file__).resolve().parents[2]
 KILLED_S: Final = 5.0
 LAST_WORDS: Final = 200
-# The kernel keeps a parent-death signal (1: PR_SET_PDEATHSIG, 9: SIGKILL) across exec.
+# The kernel keeps a parent-death signal (1: PR_SET_PDEATHSIG) across exec, and an ignored SIGINT,
+# which a shell gives to what it runs in the background and by which nobody could end it.
 MORTAL: Final = (
-    "import ctypes, os, sys; ctypes.CDLL(None).prctl(1, 9); "
-    "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+    "import ctypes, os, signal, sys; ctypes.CDLL(None).prctl(1, int(sys.argv[1])); "
+    "signal.signal(signal.SIGINT, signal.SIG_DFL); "
+    "os.execv(sys.executable, [sys.executable, *sys.argv[2:]])"
 )
 
 
 def spawn(
-    words: Sequence[str], output: int, complaints: int = subprocess.STDOUT, cwd: Path = ROOT
+    words: Sequence[str],
+    output: int,
+    complaints: int = subprocess.STDOUT,
+    cwd: Path = ROOT,
+    dies_of: signal.Signals = signal.SIGKILL,
 ) -> subprocess.Popen[bytes]:
-    """`python WORDS` in the checkout's root; its standard input stays open until we end."""
+    """`python WORDS` in the checkout's root. When we die, it gets the signal `dies_of`."""
     return subprocess.Popen(  # noqa: S603 - our own interpreter; the words are this package's
-        [sys.executable, "-c", MORTAL, *words],
+        [sys.executable, "-c", MORTAL, str(int(dies_of)), *words],
         cwd=cwd,
-        stdin=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=complaints,
         process_group=0,  # Ctrl-C in the terminal is for us to handle
@@ -45,8 +51,6 @@ def end(child: subprocess.Popen[bytes], unwind_s: float) -> None:
         except subprocess.TimeoutExpired:
             child.kill()
             child.wait(KILLED_S)
-    if child.stdin is not None:
-        child.stdin.close()
 
 
 def told(words: Sequence[str], bound_s: float) -> str:
