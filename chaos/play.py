@@ -88,10 +88,11 @@ class Play:
         )
         stack = self.arena.stack(self.wanted)
         self._skip_without_abilities(stack, strikes)
-        if isinstance(stack, Paced):
+        if not isinstance(stack, Paced):
+            control = self._control(experiment, stack)
+        else:
+            control = self._control(paced(experiment.without_strikes(), stack.pace), stack)
             experiment = paced(experiment, stack.pace)
-        control = self._control(experiment, stack)
-        if isinstance(stack, Paced):
             budgets = calibrated(experiment.budgets, control)
             experiment = replace(experiment, budgets=budgets)
         file = self._next_file()

@@ -105,6 +105,10 @@ class Guardian:
         assert prefix.startswith("pdchaos-")  # never a stranger's
         self._keep(kind="shm", prefix=prefix)
 
+    def keep_mapped_shared_memory(self) -> None:
+        """Remove what the processes that are killed in the end have mapped in /dev/shm."""
+        self._keep(kind="mapped")
+
     def keep_proxies(self, api: str, names: Sequence[str]) -> None:
         """Delete these proxies of a Toxiproxy server that is not ours ("http://host:port")."""
         self._keep(kind="proxies", api=api, names=list(names))

@@ -107,6 +107,7 @@ class Estate:
         groups = [thing["path"] for thing in self._kept("cgroup")]
         for path in groups:
             freezer.thaw_group(Path(path))
+        mapped = self._mapped(groups)  # asked of the living
         self._kill(groups)
         self._take_off_proxies()
         for path in groups:
@@ -114,8 +115,16 @@ class Estate:
         for thing in self._kept("path"):
             _remove(Path(thing["path"]))
         for thing in self._kept("shm"):
-            for path in Path("/dev/shm").glob(thing["prefix"] + "*"):  # noqa: S108 - cleaned, not used
-                _remove(path)
+            for name in (thing["prefix"], "sem." + thing["prefix"]):
+                for path in Path("/dev/shm").glob(name + "*"):  # noqa: S108 - cleaned, not used
+                    _remove(path)
+        for path in mapped:
+            _remove(Path(path))
+
+    def _mapped(self, groups: list[str]) -> set[str]:
+        if not self._kept("mapped"):
+            return set()
+        return process_table.mapped_shared_memory(self._victims(groups))
 
     def _take_off_proxies(self) -> None:
         """Twice: the run may have died with the order to make one still on its way."""

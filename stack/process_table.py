@@ -7,7 +7,7 @@ import os
 import select
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -110,6 +110,17 @@ def tree(pid: int) -> list[ProcessId]:
 def group_members(group: int) -> list[ProcessId]:
     """Every living process of a process group."""
     return [ProcessId(p, s.start_ticks) for p, s in _everyone() if s.group == group]
+
+
+def mapped_shared_memory(processes: Iterable[ProcessId]) -> set[str]:
+    """The paths of the files in /dev/shm that these processes have mapped."""
+    found: set[str] = set()
+    for one in processes:
+        with contextlib.suppress(OSError):
+            lines = (PROC / str(one.pid) / "maps").read_text().splitlines()
+            paths = {line[line.find("/dev/shm/") :] for line in lines if "/dev/shm/" in line}  # noqa: S108 - looked for, not used
+            found |= {path for path in paths if not path.endswith(" (deleted)")}
+    return found
 
 
 def socket_inodes(pid: int) -> set[str]:

@@ -88,7 +88,7 @@ class _Start:
         self._board = undo.enter_context(ground.switchboard())
         self._ports = Ports()
         undo.callback(self._ports.release)
-        self._memory = SharedMemory(ground.guardian)
+        self._memory = SharedMemory(ground.guardian, ground.shared_memory)
         undo.callback(self._memory.remove_all)
         self._sink = TraceSink(self._directory / "trace.sock")
         undo.callback(self._sink.close)
@@ -136,6 +136,7 @@ class _Start:
             directory=self._directory / name,
             environment=settings(self._plan, name),
             on_cpu=not SGLANG.has_accelerator(),
+            semaphores=f"/{self._ground.shared_memory}",
         )
 
     def _backends(self, workers: Mapping[str, SglangProgram], wiring: Wiring) -> Backends:

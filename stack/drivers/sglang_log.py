@@ -2,7 +2,7 @@
 
 Two kinds of lines do. With --log-requests, its HTTP process writes one JSON line when a request
 came and one when it ended; and its scheduler warns of each request that it fails, with the reason
-in plain text. The request's id is the field `rid` of its body.
+in plain text. The field `rid` of a request's body is our id of it, and the number of its batch.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _of_guard(node: str, line: str) -> Mark | None:
         return None
     why = line[rid.start() :][:_WORD_CHARS_MAX]
     detail: dict[str, Json] = {"guard": guard, "why": why}
-    return Mark(time.monotonic_ns(), node, Kind.GUARD, rid[1], detail=detail)
+    return Mark(time.monotonic_ns(), node, Kind.GUARD, _own(rid[1]), detail=detail)
 
 
 def _of_request(node: str, text: str) -> Mark | None:
@@ -60,7 +60,7 @@ def _of_request(node: str, text: str) -> Mark | None:
         return None
     detail: dict[str, Json] = {"routing_key": str(key)} if key else {}
     attempt = room if isinstance(room, int) else None
-    return Mark(time.monotonic_ns(), node, Kind.STAGE, rid, stage, attempt, detail)
+    return Mark(time.monotonic_ns(), node, Kind.STAGE, _own(rid), stage, attempt, detail)
 
 
 def _stage(node: str, event: str, entry: Any) -> Stage | None:  # noqa: ANN401 - parsed JSON
@@ -73,3 +73,8 @@ def _stage(node: str, event: str, entry: Any) -> Stage | None:  # noqa: ANN401 -
         return Stage.CLEANUP
     # A prefill answers when its KV has been taken over; a decode when its last token is made.
     return Stage.HANDOVER if node.startswith("prefill") else Stage.ENDING
+
+
+def _own(rid: str) -> str:
+    """ "r1#7" is our r1, of batch 7: see stack.load_generator.exchange."""
+    return rid.rpartition("#")[0] or rid

@@ -19,6 +19,7 @@ from stack.ports import is_listening
 from stack.process_table import PROC, ProcessId, tree
 
 SHIMS: Final = Path(__file__).parent / "sglang_cpu"
+NAMES: Final = Path(__file__).parent / "sglang_names"
 SERVED_NAME: Final = "tiny"
 _READY_MAX_S: Final = 2.0
 _HOST: Final = "127.0.0.1"
@@ -53,6 +54,7 @@ class SglangProgram:
     directory: Path  # its working directory, and where its temporary files go
     environment: Mapping[str, str]
     on_cpu: bool = True
+    semaphores: str = "/mp"  # how the names of its semaphores begin
 
     @property
     def role(self) -> str:
@@ -112,11 +114,14 @@ class SglangProgram:
         loopback = {"SGLANG_HOST_IP": _HOST, "HOST_IP": _HOST}  # else it takes the first card
         # A dying server would otherwise wait a minute for core dumps that no CPU has.
         dumps = {"SGLANG_CUDA_COREDUMP_BEFORE_CRASH": "0", "SGLANG_PYSPY_DUMP_BEFORE_CRASH": "0"}
-        shims = {"PYTHONPATH": os.fspath(SHIMS), "SGLANG_USE_CPU_ENGINE": "1"}
+        shims = {"SGLANG_USE_CPU_ENGINE": "1"} if self.on_cpu else {}
+        paths = [NAMES, SHIMS] if self.on_cpu else [NAMES]
         return {
             **loopback,
             **dumps,
-            **(shims if self.on_cpu else {}),
+            **shims,
+            "PYTHONPATH": os.pathsep.join(os.fspath(one) for one in paths),
+            "PDCHAOS_SEMAPHORES": self.semaphores,
             "HF_HUB_OFFLINE": "1",
             "TOKENIZERS_PARALLELISM": "false",
             "OMP_NUM_THREADS": "1",

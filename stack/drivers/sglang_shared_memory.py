@@ -1,15 +1,13 @@
 """What SGLang's processes leave in /dev/shm: whose it is, and its end.
 
-Each server maps a file `sglang_loads_*.shm` there and leaves it behind, also after SIGTERM; a
-killed one leaves its semaphores and segments too. The names are random, so that ours are known
-only by who has them mapped.
+Each server maps a file `sglang_loads_*.shm` there and leaves it behind, also after SIGTERM; its
+name is random, so that ours are known only by who has them mapped. A killed one leaves semaphores,
+which nobody has mapped; they get a prefix of ours (see sglang_names/sitecustomize.py).
 """
 
 from __future__ import annotations
 
-import contextlib
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -17,26 +15,18 @@ from typing import Final
 
 from chaos.contracts import Reading
 from stack.guardian import Guardian
-from stack.process_table import PROC, ProcessId
+from stack.process_table import ProcessId, mapped_shared_memory
 
-_MAPPED: Final = re.compile(r" (/dev/shm/[^\s/]+)$", re.MULTILINE)
-
-
-def mapped(processes: Iterable[ProcessId]) -> set[Path]:
-    """The files in /dev/shm that these processes have mapped."""
-    found: set[Path] = set()
-    for one in processes:
-        with contextlib.suppress(OSError):
-            text = (PROC / str(one.pid) / "maps").read_text()
-            found |= {Path(name) for name in _MAPPED.findall(text)}
-    return found
+_PLACE: Final = Path("/dev/shm")  # noqa: S108 - cleaned, not used
 
 
 class SharedMemory:
     """Each node's files, told to the guardian as soon as they are seen."""
 
-    def __init__(self, guardian: Guardian) -> None:
+    def __init__(self, guardian: Guardian, prefix: str) -> None:
         self._guardian = guardian
+        self._prefix = prefix
+        guardian.keep_mapped_shared_memory()
         self._files: dict[str, set[Path]] = {}
         self._lock = Lock()
 
@@ -44,7 +34,7 @@ class SharedMemory:
         """Remember what this node's processes have mapped now."""
         with self._lock:
             known = self._files.setdefault(node, set())
-            for path in mapped(processes) - known:
+            for path in {Path(one) for one in mapped_shared_memory(processes)} - known:
                 self._guardian.keep_path(path)
                 known.add(path)
 
@@ -58,6 +48,8 @@ class SharedMemory:
     def remove_all(self) -> None:
         for node in list(self._files):
             self.remove(node)
+        for path in _PLACE.glob(f"sem.{self._prefix}*"):
+            path.unlink(missing_ok=True)
 
     def count(self) -> int:
         """How many of them are there now."""

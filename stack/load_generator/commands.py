@@ -40,7 +40,7 @@ class Commands:
     async def _start(self, command: Mapping[str, Any]) -> bool:
         await self._stop()
         self._outbox.open(command["batch"])
-        target = Target(command["url"], command["model"], command.get("id_field"))
+        target = Target(command["url"], command["model"], command.get("id_field"), command["batch"])
         requests = wire.requests_in(command["requests"])
         self._batch = Batch(self._session, target, requests, self._outbox)
         lag = asyncio.get_running_loop().create_task(watch_lag(self._outbox))

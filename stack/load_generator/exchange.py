@@ -23,13 +23,17 @@ STATUS_FIRST_ERROR: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where requests go. `model` None: the field is left out. `id_field`: the body's field that
-    carries the request's id to the engine's own log, where the engine has one.
+    """Where requests go. `model` None: the field is left out.
+
+    `id_field`: the body's field that carries an id to the engine's own log, where it has one; as
+    "r1#7", of batch 7, since SGLang aborts whoever has the id of a stream that ended two seconds
+    ago.
     """
 
     url: str
     model: str | None = None
     id_field: str | None = None
+    batch: int = 0
 
     def body(self, request: Request) -> dict[str, object]:
         """OpenAI's completion request."""
@@ -46,7 +50,7 @@ class Target:
         if request.seed is not None:
             body["seed"] = request.seed
         if self.id_field is not None:
-            body[self.id_field] = request.request_id
+            body[self.id_field] = f"{request.request_id}#{self.batch}"
         return body
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -12,11 +12,14 @@ import pytest
 
 from chaos import history_file
 from chaos.arena import Arena, Wanted
-from chaos.contracts import Armable, Stack
-from chaos.experiment import Strike
+from chaos.contracts import Armable, Link, Stack
+from chaos.experiment import Entering, Strike
 from chaos.play import Play, Played
 from chaos.specification import Budgets
+from chaos.stage import Stage
+from chaos.traits import Pace
 from chaos.verdict import TOLERATED, Allowed, NotProven, Outcome
+from faults.network import Stall
 from tests.chaos.fake_stack import Crowd, FakeClients, FakeFault, FakeStack
 
 SHORT = Budgets(service_s=0.2, settle_s=0.4, detect_s=0.3, heal_s=1.0, converge_s=0.6, recover_s=1)
@@ -142,6 +145,57 @@ def test_a_fault_that_this_stack_cannot_have_is_skipped_by_the_name_of_the_abili
 ) -> None:
     with pytest.raises(Skipped, match="fake is not Armable"):
         play(Crowd(), [Strike(FakeFault(needs=Armable))], budgets=SHORT)
+
+
+SLOW = Pace(factor=2.0, usual_restart_s=0.1, restart_s=0.2, tokens_max=4)
+
+
+@dataclass
+class SlowStack(FakeStack):
+    """Tells the client's stages only, and needs twice the time."""
+
+    stages: frozenset[Stage] = frozenset({Stage.CLIENT, Stage.STREAM})
+    pace: Pace = SLOW
+
+
+@contextmanager
+def slow() -> Generator[Stack]:
+    yield SlowStack(clients=FakeClients())
+
+
+def test_a_trigger_that_this_stack_cannot_tell_is_skipped_by_the_name_of_the_stage(
+    play: Play,
+) -> None:
+    on_slow = replace(play, wanted=Wanted("slow", slow))
+    with pytest.raises(Skipped, match="fake does not tell when stage transfer begins"):
+        on_slow(Crowd(), [Strike(FakeFault(), on=Entering("r1", Stage.TRANSFER))], budgets=SHORT)
+
+
+def test_a_slower_stack_gets_its_time_and_a_calibrated_budget(
+    play: Play, finished: list[Played]
+) -> None:
+    on_slow = replace(play, wanted=Wanted("slow", slow))
+    on_slow(Crowd(due_s=0.2), [Strike(FakeFault(), for_s=0.1)], budgets=SHORT)
+    told = finished[0].history.specification
+    assert told.budgets.service_s >= 2 * SHORT.service_s
+    assert told.strikes[0].for_s == 0.2
+
+
+def test_a_link_that_this_stack_does_not_have_is_skipped_by_its_name(play: Play) -> None:
+    linked = replace(play, wanted=Wanted("linked", lambda: nullcontext(LinkedStack())))
+    with pytest.raises(Skipped, match="fake has no link prefill-0->decode-0/kv"):
+        linked(Crowd(), [Strike(Stall("prefill-0->decode-0/kv"))], budgets=SHORT)
+
+
+def test_a_link_that_no_stack_has_is_an_error_and_no_skip(play: Play) -> None:
+    linked = replace(play, wanted=Wanted("linked", lambda: nullcontext(LinkedStack())))
+    with pytest.raises(NotProven):
+        linked(Crowd(due_s=0.2), [Strike(Stall("prefill-0->decode-0/vk"))], budgets=SHORT)
+
+
+@dataclass
+class LinkedStack(FakeStack):
+    links: Mapping[str, Link] = field(default_factory=dict[str, Link])
 
 
 def test_a_specification_that_allows_three_verdicts_is_refused(play: Play) -> None:

@@ -33,6 +33,14 @@ def test_a_killed_node_is_proven_dead_and_started_again() -> None:
     assert stack.pids("decode-1") not in ({}, before)
 
 
+def test_an_engine_is_killed_alone_and_its_whole_node_started_again() -> None:
+    stack = ToyStack()
+    with Kill("decode-1", part="engine").inject(stack.as_stack(), Random(0)):
+        pass
+    assert stack.deeds == ["kill decode-1 engine", "restart decode-1"]
+    assert Kill("decode-1", part="engine").name == "kill decode-1 engine"
+
+
 def test_a_node_that_something_else_replaced_was_killed_all_the_same() -> None:
     stack = ToyStack()
     with Kill("decode-1").inject(stack.as_stack(), Random(0)) as proof:

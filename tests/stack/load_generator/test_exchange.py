@@ -12,6 +12,7 @@ from aiohttp import web
 from chaos.contracts import Request
 from chaos.event import Kind
 from stack.clients import Clients
+from stack.load_generator.exchange import Target
 from tests.fakes.heard import Heard, soon
 from tests.fakes.sse_server import SOON_S, Asked, SseServer, endless, piece, silent, stalled
 
@@ -28,6 +29,14 @@ def server() -> Generator[SseServer]:
 def clients(server: SseServer) -> Generator[Clients]:
     with Clients(server.url) as one:
         yield one
+
+
+@pytest.mark.parametrize(("field", "value"), [(None, None), ("rid", "r0#7")])
+def test_the_body_carries_the_id_and_its_batch_where_an_engine_s_log_wants_it(
+    field: str | None, value: str | None
+) -> None:
+    body = Target("http://nowhere", id_field=field, batch=7).body(HELLO)
+    assert body.get("rid") == value
 
 
 def hung(name: str) -> Request:
