@@ -48,13 +48,18 @@ class KeyedClients(FakeClients):
 
 @dataclass
 class KeyedStack(FakeStack):
-    clients: KeyedClients = field(default_factory=KeyedClients)
+    """`clients` are `keyed`."""
+
+    keyed: KeyedClients = field(default_factory=KeyedClients)
+
+    def __post_init__(self) -> None:
+        self.clients = self.keyed
 
     @contextmanager
     def observe(self, listener: Listener) -> Generator[None]:
-        self.clients.watching.append(listener)
+        self.keyed.watching.append(listener)
         yield
-        self.clients.watching.remove(listener)
+        self.keyed.watching.remove(listener)
 
 
 def test_every_key_is_found_on_the_decode_that_took_it() -> None:
@@ -62,16 +67,16 @@ def test_every_key_is_found_on_the_decode_that_took_it() -> None:
     found = keys_on(stack, DECODES)
     assert [len(found[node]) for node in DECODES] == [KEYS // 2, KEYS // 2]
     assert all(dealt_in_turn(key) == node for node in DECODES for key in found[node])
-    assert all(one.request_id == one.routing_key for one in stack.clients.asked)
-    assert stack.clients.watching == []
+    assert all(one.request_id == one.routing_key for one in stack.keyed.asked)
+    assert stack.keyed.watching == []
 
 
 def test_a_node_without_a_key_is_nothing_to_play_with() -> None:
-    def all_to_one(key: str) -> str:
+    def all_to_one(_: str) -> str:
         return "decode-0"
 
     with pytest.raises(NotProven, match="decode-1"):
-        keys_on(KeyedStack(KeyedClients(home=all_to_one)), DECODES, within_s=0.2)
+        keys_on(KeyedStack(keyed=KeyedClients(home=all_to_one)), DECODES, within_s=0.2)
 
 
 def test_a_key_that_was_seen_nowhere_proves_nothing() -> None:
@@ -79,4 +84,4 @@ def test_a_key_that_was_seen_nowhere_proves_nothing() -> None:
         return None if key == "key-05" else dealt_in_turn(key)
 
     with pytest.raises(NotProven):
-        keys_on(KeyedStack(KeyedClients(home=one_lost)), DECODES, within_s=0.2)
+        keys_on(KeyedStack(keyed=KeyedClients(home=one_lost)), DECODES, within_s=0.2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,11 @@ from chaos.workloads.agents import Agents
 def rounds(agents: int = 2, per_agent: int = 3) -> dict[str, Request]:
     load: Workload = Agents(agents, per_agent, pause_s=0.25, tokens=9, tries_max=2)
     return {one.request_id: one for one in load.requests(source(1, "workload"))}
+
+
+def agents(field: str, value: float) -> Agents:
+    fields: dict[str, Any] = {"agents": 1, "rounds": 1, field: value}
+    return Agents(**fields)
 
 
 def test_rounds_are_chained_within_an_agent_only() -> None:
@@ -65,7 +71,7 @@ def test_each_round_may_be_tried_as_often_as_told() -> None:
 )
 def test_nonsense_is_refused_by_its_name(field: str, value: int) -> None:
     with pytest.raises(ValueError, match=f"{field} must be above zero"):
-        Agents(**{"agents": 1, "rounds": 1, field: value})
+        agents(field, value)
 
 
 def test_a_tool_cannot_end_before_it_began() -> None:
@@ -76,7 +82,7 @@ def test_a_tool_cannot_end_before_it_began() -> None:
 @pytest.mark.parametrize(("field", "size_bytes"), [("prompt_bytes", 11), ("tool_bytes", 18)])
 def test_a_text_too_short_for_its_nonce_is_refused(field: str, size_bytes: int) -> None:
     with pytest.raises(ValueError, match="nonce of 12 bytes"):
-        Agents(**{"agents": 1, "rounds": 1, field: size_bytes})
+        agents(field, size_bytes)
 
 
 def test_agents_called_otherwise_live_on_the_keys_that_they_were_given() -> None:
