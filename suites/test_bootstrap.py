@@ -22,6 +22,11 @@ LOAD = Steady(requests=4, every_s=0.1, prompt_bytes=160, tokens=16)
 @pytest.mark.quick
 @pytest.mark.bootstrap
 @pytest.mark.blackhole
+@pytest.mark.known_bug(
+    stack="sglang",
+    verdict="SURFACED",
+    what="prefill times out and tells nobody: decode waits for its own timeout, from the heal on",
+)
 def test_bootstrap_link_blackholed_and_healed(play: Play) -> None:
     play(
         SPANNING,

@@ -72,6 +72,11 @@ def test_decode_engine_crashes_in_a_step(play: Play) -> None:
 @pytest.mark.quick
 @pytest.mark.decode
 @pytest.mark.freeze
+@pytest.mark.known_bug(
+    stack="sglang",
+    verdict="SURFACED",
+    what="nothing ends a request on a frozen decode scheduler: its watchdog is frozen with it",
+)
 def test_decode_engine_frozen_while_http_answers(play: Play) -> None:
     play(
         LONG,
@@ -83,6 +88,12 @@ def test_decode_engine_frozen_while_http_answers(play: Play) -> None:
 @pytest.mark.quick
 @pytest.mark.prefill
 @pytest.mark.freeze
+@pytest.mark.known_bug(
+    stack="sglang",
+    verdict="SURFACED",
+    what="prefill's heartbeat is answered by its HTTP process while its scheduler stands still, "
+    "and the router waits for prefill after decode has failed its half",
+)
 def test_prefill_engine_frozen_while_http_answers(play: Play) -> None:
     play(
         LOAD,

@@ -83,4 +83,4 @@ def main(folder, seed=0):
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0)
+    main(Path(sys.argv[1]), *map(int, sys.argv[2:]))

@@ -21,7 +21,8 @@ pytestmark = [
 ]
 STUB = "import sglang.srt.mem_cache.allocation, sglang.kernels.ops.kvcache.cache_move"
 SENDER = (
-    f"{STUB}, torch; from sglang.srt.disaggregation.mooncake.conn import MooncakeKVSender as sender; "
+    f"{STUB}, torch; "
+    "from sglang.srt.disaggregation.mooncake.conn import MooncakeKVSender as sender; "
     "print(sender.supports_host_tensor_indices, torch.cuda.is_available())"
 )
 

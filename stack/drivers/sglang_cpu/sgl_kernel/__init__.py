@@ -9,7 +9,12 @@ __version__ = "0.4.10"  # SGLang compares it with the version it was built again
 
 
 def assign_req_to_token_pool_cpu(
-    req_pool_indices, req_to_token, start_offset, end_offset, out_cache_loc, pool_len
+    req_pool_indices,
+    req_to_token,
+    start_offset,
+    end_offset,
+    out_cache_loc,
+    pool_len,  # noqa: ARG001 - the wheel's signature
 ):
     """Write each request's new cache slots into its row of the request-to-token table.
 
