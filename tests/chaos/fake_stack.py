@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -32,6 +32,7 @@ class FakeClients:
     never_done: bool = False  # it says that some request still runs, whatever happens
     lag_s: float = 0.0
     takes_s: float = 0.0
+    taken: Callable[[Request], object] = str  # told of every request when it is sent
     played: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
     stopped: int = 0
     _left: set[str] = field(default_factory=set[str])
@@ -71,6 +72,7 @@ class FakeClients:
         if self.lag_s:
             listener(_mark(Kind.LAG, "load_generator", {"lag_s": self.lag_s}))
         listener(_mark(Kind.SENT, name, {"routing_key": request.routing_key}))
+        self.taken(request)
         listener(_stage("prefill-0", name, Stage.TRANSFER, 7))
         if name in self.hangs:
             return
@@ -130,6 +132,7 @@ class FakeStack:
     resources: Sequence[Probe] = field(default_factory=lambda: [FakeProbe("prefill-0/pages")])
     guards: Mapping[str, Guard] = field(default_factory=dict[str, Guard])
     observe_hangs: bool = False
+    observers: list[Listener] = field(default_factory=list[Listener])
     name: str = "fake"
     model: str = "fake"
     url: str = "http://127.0.0.1:1"
@@ -140,7 +143,9 @@ class FakeStack:
 
     @contextmanager
     def observe(self, listener: Listener) -> Generator[None]:
+        self.observers.append(listener)
         yield
+        self.observers.remove(listener)
         if self.observe_hangs:
             threading.Event().wait(FOREVER_S)
 

@@ -3,80 +3,56 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable
 
 import pytest
 
-from chaos.contracts import Listener, Request
+from chaos.contracts import Request
 from chaos.event import Kind, Mark
 from chaos.homes import KEYS, keys_on
 from chaos.stage import Stage
 from chaos.verdict import NotProven
-from tests.chaos.fake_stack import FakeClients, FakeStack
+from tests.chaos.fake_stack import FakeStack
 
 DECODES = ("decode-0", "decode-1")
 
 
-def dealt_in_turn(key: str) -> str:
+def dealt_in_turn(key: str) -> str | None:
     return DECODES[int(key[-1]) % 2]
 
 
-@dataclass
-class KeyedClients(FakeClients):
-    """Every request leaves an intake mark on a prefill and on the decode of its key."""
+def keyed_stack(home: Callable[[str], str | None] = dealt_in_turn) -> FakeStack:
+    """Every request is taken in by the prefill and by the decode of its key."""
+    stack = FakeStack()
 
-    home: Callable[[str], str | None] = dealt_in_turn
-    watching: list[Listener] = field(default_factory=list[Listener])
-    asked: list[Request] = field(default_factory=list[Request])
+    def take(request: Request) -> None:
+        assert request.routing_key is not None
+        for node in ("prefill-0", home(request.routing_key)):
+            if node is not None:
+                enter(stack, request, node)
 
-    def start(self, requests: Sequence[Request], listener: Listener) -> None:
-        self.asked += requests
-        for request in requests:
-            assert request.routing_key is not None
-            for node in ("prefill-0", self.home(request.routing_key)):
-                if node is not None:
-                    self._enter(request, node)
-
-    def _enter(self, request: Request, node: str) -> None:
-        for stage in (Stage.INTAKE, Stage.BOOTSTRAP):
-            mark = Mark(time.monotonic_ns(), node, Kind.STAGE, request.request_id, stage)
-            for listener in self.watching:
-                listener(mark)
+    stack.clients.taken = take
+    return stack
 
 
-@dataclass
-class KeyedStack(FakeStack):
-    """`clients` are `keyed`."""
-
-    keyed: KeyedClients = field(default_factory=KeyedClients)
-
-    def __post_init__(self) -> None:
-        self.clients = self.keyed
-
-    @contextmanager
-    def observe(self, listener: Listener) -> Generator[None]:
-        self.keyed.watching.append(listener)
-        yield
-        self.keyed.watching.remove(listener)
+def enter(stack: FakeStack, request: Request, node: str) -> None:
+    for stage in (Stage.INTAKE, Stage.BOOTSTRAP):
+        mark = Mark(time.monotonic_ns(), node, Kind.STAGE, request.request_id, stage)
+        for listener in stack.observers:
+            listener(mark)
 
 
 def test_every_key_is_found_on_the_decode_that_took_it() -> None:
-    stack = KeyedStack()
+    stack = keyed_stack()
     found = keys_on(stack, DECODES)
     assert [len(found[node]) for node in DECODES] == [KEYS // 2, KEYS // 2]
     assert all(dealt_in_turn(key) == node for node in DECODES for key in found[node])
-    assert all(one.request_id == one.routing_key for one in stack.keyed.asked)
-    assert stack.keyed.watching == []
+    assert stack.observers == []
 
 
 def test_a_node_without_a_key_is_nothing_to_play_with() -> None:
-    def all_to_one(_: str) -> str:
-        return "decode-0"
-
     with pytest.raises(NotProven, match="decode-1"):
-        keys_on(KeyedStack(keyed=KeyedClients(home=all_to_one)), DECODES, within_s=0.2)
+        keys_on(keyed_stack(lambda _: "decode-0"), DECODES, within_s=0.5)
 
 
 def test_a_key_that_was_seen_nowhere_proves_nothing() -> None:
@@ -84,4 +60,4 @@ def test_a_key_that_was_seen_nowhere_proves_nothing() -> None:
         return None if key == "key-05" else dealt_in_turn(key)
 
     with pytest.raises(NotProven):
-        keys_on(KeyedStack(keyed=KeyedClients(home=one_lost)), DECODES, within_s=0.2)
+        keys_on(keyed_stack(one_lost), DECODES, within_s=0.5)
