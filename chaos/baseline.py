@@ -37,12 +37,18 @@ class Baseline:
     control: Mapping[str, float] | None
     concurrency: int
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """A router counts a worker's requests only from its first one on: what a new stack did
+        not tell at the start is known from the control."""
+        return tuple(sorted({*self.steady, *(self.control or ())}))
+
     def is_back(self, now: Mapping[str, float]) -> bool:
-        return not self.missing(now) and not any(self.excess(n, now[n]) > 0 for n in self.steady)
+        return not self.missing(now) and not any(self.excess(n, now[n]) > 0 for n in self.names)
 
     def missing(self, now: Mapping[str, float]) -> tuple[str, ...]:
-        """What was read at the start and is not read any more."""
-        return tuple(name for name in self.steady if name not in now)
+        """What was read at the start, or in the control, and is not read any more."""
+        return tuple(name for name in self.names if name not in now)
 
     def excess(self, name: str, value: float) -> float:
         """How much more than tolerated is still held; at most 0 when it was given back."""

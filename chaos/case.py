@@ -132,13 +132,11 @@ class _Evidence:
         return next((one for one in self._firings if one.at_ns >= begin_ns), None)
 
     def _unread(self) -> tuple[str, ...]:
-        """Readings of the recovery that are missing, where the stack did recover."""
+        """What would have to be seen of a stack that did recover, and was not."""
         if self._unrecovered:
             return ()
-        why = recovery.unproven(self._history)
-        gone = resources.missing(self._history)
-        missing = (f"resources not readable after recovery: {', '.join(gone[:5])}",) if gone else ()
-        return (*((why,) if why else ()), *missing)
+        looks = (recovery.unproven, resources.unproven, affinity.unproven)
+        return tuple(why for look in looks if (why := look(self._history)))
 
     def _blind(self, mine: Sequence[Fate], firing: Firing | None) -> tuple[str, ...]:
         """Silence may be claimed only by somebody who looked at everything that was declared."""

@@ -40,8 +40,10 @@ class KeysStay:
 
     def judge(self, history: History) -> Finding:
         keyed = _keyed(history)
-        if not any(one.stages for one in keyed):
-            return unknown(self.name, "no request with a routing key was seen on a worker")
+        if not keyed:
+            return unknown(self.name, "no request had a routing key")
+        if why := unproven(history):
+            return unknown(self.name, why)
         if bad := symptoms(history):
             return violated(self.name, bad)
         return holds(self.name, f"{len({one.routing_key for one in keyed})} keys kept their worker")
@@ -62,6 +64,13 @@ def symptoms(history: History) -> tuple[Symptom, ...]:
         for one in _strays(key_and_role[0], turns, struck)
     ]
     return (*found, *_prisoners(history, struck))
+
+
+def unproven(history: History) -> str | None:
+    """Why nothing can be said about the keys that were sent, or None."""
+    if _keyed(history) and not _workers(history):
+        return "no worker told which of the requests with a routing key it took"
+    return None
 
 
 def _keyed(history: History) -> tuple[Life, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from chaos.blow import blows
+from chaos.ending import Ending, ending
 from chaos.event import Kind, number
 from chaos.history import History
 from chaos.life import Life, base_id
@@ -23,7 +24,7 @@ class NothingIsMissing:
     A tool that erred, a trace with a hole, a load generator whose own loop was late, an engine
     that the machine did not let run, a run that never came to its end, a control that failed: each
     makes every verdict UNKNOWN, the accusing ones too. The control is looked at as closely as the
-    run: a slow one would excuse anything.
+    run: a slow one would excuse anything, and so would one whose own requests failed.
     """
 
     name: str = "completeness"
@@ -37,11 +38,16 @@ class NothingIsMissing:
 def holes(history: History) -> tuple[str, ...]:
     found = [*_of_one(history), *_unsent(history)]
     if history.control is not None:
-        found += [f"in the control, {why}" for why in _of_one(history.control)]
-        found += [f"in the control, {one} hung" for one in _hung(history.control)]
+        found += [f"in the control, {why}" for why in flaws(history.control)]
     elif history.specification.strikes:
         found.append("there is no control to compare with")
     return tuple(found)
+
+
+def flaws(control: History) -> tuple[str, ...]:
+    """Why nothing may be compared with this fault-free run."""
+    hung = (f"{one} hung" for one in _hung(control))
+    return (*_of_one(control), *hung, *_failed(control))
 
 
 def _of_one(history: History) -> Iterator[str]:
@@ -97,6 +103,16 @@ def _unsent(history: History) -> Iterator[str]:
     ]
     if gone:
         yield f"{len(gone)} requests were never sent: {', '.join(gone[:5])}"
+
+
+def _failed(control: History) -> Iterator[str]:
+    """A request that fails without a fault could fail in the run, too, and count as unaffected."""
+    for life in control.lives.values():
+        if life.settled is None or life.is_recovery:
+            continue
+        ended = ending(life.settled)
+        if ended is not Ending.COMPLETE:
+            yield f"{life.request_id} was not answered: {ended.value}"
 
 
 def _hung(history: History) -> Iterator[str]:

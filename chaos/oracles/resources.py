@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from chaos.baseline import Baseline, control_rest, rest, steady
 from chaos.event import Event, Kind
 from chaos.history import History
-from chaos.oracles.symptom import Symptom, holds, unknown, violated
+from chaos.oracles.symptom import NAMED_MAX, Symptom, holds, unknown, violated
 from chaos.verdict import Finding
 
 
@@ -24,14 +24,12 @@ class ResourcesReturn:
     def judge(self, history: History) -> Finding:
         if history.phase_ns("recover") is None:
             return unknown(self.name, "the run never came to its recovery")
-        before = steady(history)
-        if not before:
-            return unknown(self.name, "no resource was read before the load")
         if bad := symptoms(history):
             return violated(self.name, bad)
-        if gone := missing(history):
-            return unknown(self.name, f"not readable any more: {', '.join(gone)}", gone)
-        return holds(self.name, f"all {len(before)} resources are back at their baseline")
+        if why := unproven(history):
+            return unknown(self.name, why, missing(history))
+        known = len(_baseline(history).names)
+        return holds(self.name, f"all {known} resources are back at their baseline")
 
 
 def symptoms(history: History) -> tuple[Symptom, ...]:
@@ -44,16 +42,23 @@ def symptoms(history: History) -> tuple[Symptom, ...]:
             history.end_ns,
             _evidence(history, name),
         )
-        for name in baseline.steady
+        for name in baseline.names
         if name in now and baseline.excess(name, now[name]) > 0
     )
 
 
+def unproven(history: History) -> str | None:
+    """Why nothing can be said, where nothing leaked."""
+    if not _baseline(history).names:
+        return "no resource was read before the load"
+    if gone := missing(history):
+        return f"resources not readable after recovery: {', '.join(gone[:NAMED_MAX])}"
+    return None
+
+
 def missing(history: History) -> tuple[str, ...]:
     """Resources that were read at the start, or in the control, and not at the end."""
-    now, baseline = rest(history), _baseline(history)
-    expected = sorted({*baseline.steady, *(baseline.control or ())})
-    return tuple(name for name in expected if name not in now)
+    return _baseline(history).missing(rest(history))
 
 
 def _baseline(history: History) -> Baseline:

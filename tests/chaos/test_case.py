@@ -129,9 +129,13 @@ def test_without_a_control_an_error_or_a_long_wait_is_not_tolerated() -> None:
     (verdict,) = judge(history(refused))
     assert (verdict.outcome, verdict.by) == (Outcome.CAUGHT, "error reply 503")
     slow = played(
-        SENT + RIGHT + finished(7.1), before="0.0 run phase steady\n 0.2 run phase disturb"
+        SENT + RIGHT + finished(7.1),
+        before="""
+            0.0 run phase steady
+            0.1 resource reading prefill-0/pages value=0
+            0.2 run phase disturb
+        """,
     )
-    slow = slow.replace("20.9 resource  reading  prefill-0/pages  value=0", "")
     (verdict,) = judge(history(slow))
     assert verdict.outcome is Outcome.SILENT
     in_time = slow.replace("7.1 client finished", "7.0 client finished")
@@ -172,3 +176,28 @@ def test_silence_of_one_among_those_that_were_caught_is_not_claimed_blindly() ->
     load = played(SENT + GUARD + REFUSED + "1.0 client sent r2")
     table = history(load, control=CONTROL, strikes=[strike()], alerts=[PINNED])
     assert [verdict.outcome for verdict in judge(table)] == [Outcome.UNKNOWN]
+
+
+WELL = SENT.replace("sent r1", "sent r1 routing_key=k") + RIGHT + finished(1.5)
+
+
+def without(word: str, table: str) -> str:
+    return "\n".join(line for line in table.splitlines() if word not in line)
+
+
+def judged(table: str, control: str = CONTROL) -> tuple[Outcome, str]:
+    (verdict,) = judge(history(table, control=control, strikes=[strike()]))
+    return verdict.outcome, verdict.reason
+
+
+def test_a_stack_whose_resources_nobody_read_is_not_called_well() -> None:
+    assert judged(played(WELL))[0] is Outcome.TOLERATED
+    blind = without("resource", played(WELL)), without("resource", CONTROL)
+    assert judged(*blind) == (Outcome.UNKNOWN, "no resource was read before the load")
+
+
+def test_keys_that_no_worker_was_seen_to_take_are_not_called_well() -> None:
+    """Or a trace that never came would prove that every session stayed where it was."""
+    outcome, reason = judged(played(WELL), without("stage=intake", CONTROL))
+    assert outcome is Outcome.UNKNOWN
+    assert "no worker told" in reason

@@ -61,6 +61,23 @@ def test_a_control_that_hung_is_no_reference() -> None:
     assert "in the control, r1 hung" in judged(control=hung).reason
 
 
+@pytest.mark.parametrize(
+    ("ending", "told"),
+    [
+        ("refused r1 status=503", "error"),
+        ("broke r1 how=error_event", "error"),
+        ("finished r1 done=true", "mute"),
+    ],
+)
+def test_a_control_whose_request_failed_excuses_nothing(ending: str, told: str) -> None:
+    """Or a run in which the same request fails would count as one that nothing happened to."""
+    failed = CONTROL.replace(
+        "1.5  client    finished r1  finish_reason=length done=true", f"1.5 client {ending}"
+    )
+    assert failed != CONTROL
+    assert f"in the control, r1 was not answered: {told}" in judged(control=failed).reason
+
+
 def test_a_reply_with_a_lost_piece_is_a_hole() -> None:
     finding = judged("1.2 client tokens r1 text=abc", "1.1 client sent r1")
     assert finding.answer is Answer.HOLDS  # nothing is known about the whole reply

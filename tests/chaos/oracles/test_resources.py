@@ -48,6 +48,17 @@ def test_what_the_control_kept_is_no_leak() -> None:
     assert judged("prefill-0/pages", 0, 5, control=4) is Answer.VIOLATED
 
 
+def test_a_gauge_that_a_new_router_tells_only_under_load_is_compared_with_the_control() -> None:
+    """A fresh stack's first reading lacks it; the leak of a dispatched request is in it alone."""
+    gauge = "router/smg_worker_requests_active{decode-0}"
+    fresh = read("prefill-0/pages", 0, 0) + f"6.05 resource reading {gauge} value="
+    control = read(gauge, 0, 0) + "6.05 resource reading prefill-0/pages value=0"
+    assert ORACLE.judge(history(f"{fresh}0", control=control)).answer is Answer.HOLDS
+    finding = ORACLE.judge(history(f"{fresh}1", control=control))
+    assert finding.answer is Answer.VIOLATED
+    assert finding.about == (gauge,)
+
+
 def test_a_pool_may_be_a_little_larger_than_in_the_control() -> None:
     assert judged("router/sockets", 3, 14, control=10) is Answer.HOLDS  # two, and two per request
     assert judged("router/sockets", 3, 15, control=10) is Answer.VIOLATED
