@@ -43,6 +43,13 @@ PATIENT = ("PDCHAOS_STEP_TIMEOUT", "PDCHAOS_PREFILL_INFLIGHT_TIMEOUT",
 two_decodes = pytest.mark.stack(topology="1p2d", environment={"decode": KERNEL})
 
 
+@pytest.fixture(autouse=True)
+def _our_engine(request: pytest.FixtureRequest) -> None:
+    """Of a real engine the kernels are its own, and no CPU stages them."""
+    if (stack := request.config.getoption("--stack")) != "embedded":
+        pytest.skip(f"the kernels that are staged here are the embedded engine's, not {stack}'s")
+
+
 def long_agent(name: str, key: str) -> Agents:
     return Agents(1, 3, 0.5, 20, prompt_bytes=990, tool_bytes=990, tries_max=1,
                   due_s=DUE_S, called=name, keys=(key,))  # fmt: skip
@@ -56,7 +63,7 @@ def short_agent(name: str, key: str) -> Agents:
 
 def agents(play: Play) -> Together:
     """`long` and short `near` live on decode-0, and `apart` and short `far` on decode-1."""
-    keys = keys_on(play.arena.stack(play.wanted), ("decode-0", "decode-1"))
+    keys = keys_on(play.arena.stack(play.wanted), ("decode-0", "decode-1"), 2)
     here, there = keys["decode-0"], keys["decode-1"]
     return Together((
         long_agent("long", here[0]), short_agent("near", here[1]),

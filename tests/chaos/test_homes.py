@@ -55,6 +55,11 @@ def test_a_node_without_a_key_is_nothing_to_play_with() -> None:
         keys_on(keyed_stack(lambda _: "decode-0"), DECODES, within_s=0.5)
 
 
+def test_fewer_keys_than_were_wanted_are_not_enough() -> None:
+    with pytest.raises(NotProven, match=f"expected {KEYS}"):
+        keys_on(keyed_stack(), DECODES, each=KEYS)
+
+
 def test_a_key_that_was_seen_nowhere_proves_nothing() -> None:
     def one_lost(key: str) -> str | None:
         return None if key == "key-05" else dealt_in_turn(key)
