@@ -15,7 +15,7 @@ from stack.drivers import sglang_log
 from stack.drivers.sglang_cpu.environment import SGLANG
 from stack.drivers.sglang_failure import explained
 from stack.drivers.sglang_first_light import FirstLight
-from stack.drivers.sglang_guards import ROUTERS_OWN, TIMERS, settings
+from stack.drivers.sglang_guards import ROUTERS_OWN, SLACK_S, TIMERS, settings
 from stack.drivers.sglang_model import tiny_model
 from stack.drivers.sglang_probes import HealthPage, LoadsProbe
 from stack.drivers.sglang_program import SERVED_NAME, SglangAnatomy, SglangProgram
@@ -64,7 +64,7 @@ class SglangDriver:
         if off := sorted(plan.guards_off.difference(ROUTERS_OWN)):
             raise ValueError(f"sglang: its guards cannot be switched off: {', '.join(off)}")
         SGLANG.require()
-        self._plan = replace(plan, timers=TIMERS)
+        self._plan = replace(plan, timers=TIMERS, slack_s=SLACK_S)
         self._ground = ground
 
     @contextmanager
