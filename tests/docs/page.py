@@ -42,14 +42,14 @@ class Page:
 
     @property
     def paths(self) -> list[str]:
-        """Every word that can only be a path: it has a slash inside or at its end."""
+        """Every word that can only be a path, with a slash inside or at its end; every link."""
         found = [path for word in self.words for path in word.split() if "/" in path]
+        found += re.findall(r"\]\(([^):#]+)\)", self.text)
         return [path for path in found if re.fullmatch(r"[\w.-]+(/[\w.-]+)*/?", path)]
 
-    @property
-    def subcommands(self) -> list[str]:
-        """What follows `python -m chaos`."""
-        return re.findall(r"python3? -m chaos (\w+)", self.text)
+    def subcommands(self, package: str) -> set[str]:
+        """What follows `python -m PACKAGE`; a word in capitals stands for any."""
+        return set(re.findall(rf"python3? -m {package} ([a-z]\w*)", self.text))
 
 
 def missing(paths: list[str], root: Path) -> list[str]:

@@ -15,6 +15,7 @@ from typing import cast
 
 import pytest
 
+import kernels.__main__
 from chaos.__main__ import COMMANDS
 from chaos.contracts import Fault, Oracle
 from chaos.judge import findings
@@ -125,8 +126,9 @@ def test_every_path_that_is_named_exists() -> None:
 
 
 def test_every_subcommand_that_is_named_exists() -> None:
-    assert set(README.subcommands) >= {"doctor", "judge"}
-    assert set(README.subcommands) <= set(COMMANDS)
+    assert README.subcommands("chaos") >= {"doctor", "judge"}
+    assert README.subcommands("chaos") <= set(COMMANDS)
+    assert README.subcommands("kernels") <= set(kernels.__main__.COMMANDS)
 
 
 PYTESTS = [line for line in README.commands if line.startswith("pytest ")]
@@ -156,8 +158,8 @@ def test_the_map_has_every_folder_that_holds_modules() -> None:
 
 
 def test_a_page_that_lies_is_noticed() -> None:
-    page = Page("See `no/such.py`, `chaos/`.\n\n```sh\nci/nothing --all\n```\n## A\n`x`\n## B\n")
-    assert page.paths == ["no/such.py", "chaos/", "ci/nothing"]
-    assert missing(page.paths, ROOT) == ["no/such.py", "ci/nothing"]
+    page = Page("`no/such.py`, ![a](b.svg)\n\n```sh\nci/nothing --all\n```\n## A\n`x`\n## B\n")
+    assert page.paths == ["no/such.py", "ci/nothing", "b.svg"]
+    assert missing([*page.paths, "chaos/"], ROOT) == page.paths
     assert page.section("A").words == ["x"]
-    assert Page("`python -m chaos dance`").subcommands == ["dance"]
+    assert Page("`python -m chaos dance`").subcommands("chaos") == {"dance"}
