@@ -39,10 +39,12 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)
     _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     estate = Estate()
-    serve(socket.socket(fileno=os.dup(0)), estate)
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(UNDO_MAX_S)
-    estate.undo()
+    try:
+        serve(socket.socket(fileno=os.dup(0)), estate)
+    finally:  # a bug in serving is no reason to leave anything behind
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(UNDO_MAX_S)
+        estate.undo()
 
 
 def serve(pipe: socket.socket, estate: Estate) -> None:
@@ -53,7 +55,9 @@ def serve(pipe: socket.socket, estate: Estate) -> None:
         estate.reap()
         if not select.select([pipe], [], [], _LOOK_S)[0]:
             continue
-        data = pipe.recv(65536)
+        data = b""
+        with contextlib.suppress(ConnectionResetError):  # it died before it read our last answer
+            data = pipe.recv(65536)
         if not data:
             return
         *lines, pending = (pending + data).split(b"\n")

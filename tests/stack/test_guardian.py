@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -16,7 +18,7 @@ import pytest
 
 from stack import freezer
 from stack.child_environment import child_environment
-from stack.guardian import Guardian, GuardianLost, Launch
+from stack.guardian import ROOT, Guardian, GuardianLost, Launch
 from stack.process_table import ProcessId, group_members, identify, tree
 from tests.stack.until import until
 
@@ -102,6 +104,31 @@ def test_a_kept_group_is_killed() -> None:
     guardian.close()
     assert leader.wait(5) == -signal.SIGKILL
     assert not group_members(leader.pid)
+
+
+@pytest.mark.parametrize("last", [b'{"op": "hello"}\n', b"no JSON\n"])
+def test_a_run_killed_while_an_answer_is_on_its_way_is_undone_all_the_same(
+    tmp_path: Path, last: bytes
+) -> None:
+    """The kernel resets a socket whose other end closed with something unread. And a guardian
+    that trips over what it reads must not go without its duty."""
+    ours, theirs = socket.socketpair()
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    code = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); "
+        "from stack.guardian_process import main; main()"
+    )
+    guardian = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", code], stdin=theirs.fileno(), stderr=subprocess.DEVNULL
+    )
+    theirs.close()
+    thing = {"kind": "path", "path": str(kept)}
+    ours.sendall(json.dumps({"op": "keep", "thing": thing}).encode() + b"\n" + last)
+    until("an answer waits to be read", lambda: select.select([ours], [], [], 0)[0])
+    ours.close()
+    guardian.wait(10)
+    assert not kept.exists()
 
 
 @pytest.mark.parametrize("how", ["signal", "cgroup"])
