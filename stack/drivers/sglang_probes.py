@@ -65,30 +65,22 @@ class LoadsProbe:
 
 
 class HealthPage:
-    """The health page, asked at most every two seconds; in between its last word is repeated."""
+    """The health page, looked at every two seconds at most: a read waits until it is time.
+
+    The last word is not repeated in between: it may be older than what it is asked about.
+    """
 
     def __init__(self, node: str, url: str) -> None:
         self.name = f"{node}/health"
         self._url = url
         self._lock = threading.Lock()
         self._asked_s = float("-inf")
-        self._last: float | Unreadable = Unreadable("never asked")
 
     def read(self) -> Sequence[Reading]:
         with self._lock:
-            if time.monotonic() - self._asked_s >= _HEALTH_EVERY_S:
-                self._last = self._ask()
-                self._asked_s = time.monotonic()
-            last = self._last
-        if isinstance(last, Unreadable):
-            raise Unreadable(str(last))
-        return [Reading(self.name, last)]
-
-    def _ask(self) -> float | Unreadable:
-        try:
-            return float(fetch(self._url, "/health", _HEALTH_MAX_S).status)
-        except Unreadable as silence:
-            return silence
+            time.sleep(max(0.0, self._asked_s + _HEALTH_EVERY_S - time.monotonic()))
+            self._asked_s = time.monotonic()
+            return [Reading(self.name, float(fetch(self._url, "/health", _HEALTH_MAX_S).status))]
 
 
 def transfers(url: str) -> float:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
+from itertools import pairwise
 
 import pytest
 
 from chaos.contracts import Unreadable
+from stack.drivers import sglang_probes
 from stack.drivers.sglang_probes import HealthPage, LoadsProbe, transfers
 from tests.stack.page_server import Page, serving
 
@@ -61,25 +64,34 @@ def test_an_error_status_is_unreadable() -> None:
         LoadsProbe("decode-0", url).read()
 
 
-def test_the_health_page_is_asked_once_and_its_word_repeated() -> None:
-    asked: list[str] = []
+def test_the_health_page_is_asked_no_sooner_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sglang_probes, "_HEALTH_EVERY_S", 0.2)
+    asked_s: list[float] = []
 
-    def page(path: str) -> tuple[int, bytes]:
-        asked.append(path)
+    def page(_: str) -> tuple[int, bytes]:
+        asked_s.append(time.monotonic())
         return 503, b""
 
     with serving(page) as url:
         probe = HealthPage("decode-0", url)
-        values = [one.value for _ in range(5) for one in probe.read()]
-    assert values == [503.0] * 5
-    assert asked == ["/health"]
+        values = [one.value for _ in range(3) for one in probe.read()]
+    assert values == [503.0] * 3
+    assert all(after_s - before_s > 0.15 for before_s, after_s in pairwise(asked_s))
 
 
-def test_a_health_page_that_does_not_answer_stays_unreadable_until_it_is_asked_again() -> None:
-    probe = HealthPage("decode-0", "http://127.0.0.1:1")
-    for _ in range(2):
-        with pytest.raises(Unreadable):
-            probe.read()
+def test_every_reading_of_the_health_page_is_a_look_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sglang_probes, "_HEALTH_EVERY_S", 0.01)
+    statuses = iter((503, 200))
+    with serving(lambda _: (next(statuses), b"")) as url:
+        probe = HealthPage("decode-0", url)
+        assert [probe.read()[0].value for _ in range(2)] == [503.0, 200.0]
+
+
+def test_a_health_page_that_does_not_answer_is_unreadable() -> None:
+    with pytest.raises(Unreadable):
+        HealthPage("decode-0", "http://127.0.0.1:1").read()
 
 
 def test_transfers_are_added_up_over_all_series() -> None:
