@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from chaos.contracts import Stack, Workload
 from chaos.history import History
+from chaos.oracles.completeness import flaws
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +48,18 @@ class Arena:
     def control(
         self, plan: str, workload: Workload, seed: int, play: Callable[[], History]
     ) -> History:
-        """The fault-free run of this workload and seed on this plan; played the first time."""
+        """The fault-free run of this workload and seed on this plan; played the first time.
+
+        One that nothing can be compared with is not kept: a moment's trouble would leave every
+        later experiment with this load undecided.
+        """
         key = (plan, workload, seed)
-        if key not in self._controls:
-            self._controls[key] = play()
-        return self._controls[key]
+        kept = self._controls.get(key)
+        if kept is None:
+            kept = play()
+            if not flaws(kept):
+                self._controls[key] = kept
+        return kept
 
     def condemn(self) -> None:
         """The live stack did not come through unhurt: the next experiment gets a new one."""

@@ -40,12 +40,13 @@ class Launches:
 
     started: int = 0
     stopped: int = 0
+    lag_s: float = 0.0
     stacks: list[FakeStack] = field(default_factory=list[FakeStack])
 
     @contextmanager
     def launch(self) -> Generator[Stack]:
         self.started += 1
-        self.stacks.append(FakeStack(clients=FakeClients()))
+        self.stacks.append(FakeStack(clients=FakeClients(lag_s=self.lag_s)))
         yield self.stacks[-1]
         self.stopped += 1
 
@@ -129,6 +130,17 @@ def test_experiments_on_the_same_plan_share_the_stack_and_its_control(
     load, lone, capacity = 1, 1, 1
     assert len(launches.stacks[0].clients.played) - before == load + lone + capacity
     assert launches.started == 1
+
+
+def test_a_control_that_failed_spoils_one_experiment_and_not_all(
+    play: Play, launches: Launches
+) -> None:
+    launches.lag_s = 0.9
+    struck = [Strike(FakeFault(), for_s=0.1)]
+    with pytest.raises(NotProven, match="in the control, our load generator was late"):
+        play(Crowd(due_s=0.2), struck, budgets=SHORT)
+    launches.lag_s = 0.0
+    assert play(Crowd(due_s=0.2), struck, budgets=SHORT)[0].outcome is Outcome.TOLERATED
 
 
 def test_another_plan_gets_another_stack_and_the_old_one_is_stopped(launches: Launches) -> None:
