@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import traceback
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Protocol
 
@@ -146,6 +147,9 @@ class Rooms:
             self._fail_inside(room, Failure("failpoint", str(error)))
         except (OSError, EOFError) as error:
             self._fail_inside(room, Failure("transfer_failed", f"KV transfer: {error}"))
+        except Exception as error:  # noqa: BLE001 - a task's top: nobody else would end the room
+            traceback.print_exc()
+            self._fail_inside(room, Failure("internal_error", f"a bug of this engine: {error!r}"))
         room.task = None  # from here on nobody can cancel it: what it holds is given back
         await self._end(room, side.undo)
 
