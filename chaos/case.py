@@ -25,6 +25,7 @@ class Case:
     strike: str
     holes: tuple[str, ...]
     toothless: str | None
+    since_ns: int  # when it struck, or when the first request that it could hurt came
     fates: tuple[Fate, ...]  # of every request that is charged to this strike
     firing: Firing | None  # the first one that counts, in time or not
     firing_after_s: float
@@ -41,6 +42,12 @@ class Case:
         order = (State.HUNG, State.OVERRAN, State.CAUGHT)
         mine = [one for one in self.fates if one.state in OPEN]
         return tuple(sorted(mine, key=lambda one: (order.index(one.state), -one.after_s)))
+
+    @property
+    def touched(self) -> tuple[Fate, ...]:
+        """All that did not go as in the control, those that nobody has to answer for included."""
+        excused = [one for one in self.fates if one.state is State.EXCUSED]
+        return (*self.affected, *self.delayed, *excused)
 
     @property
     def delayed(self) -> tuple[Fate, ...]:
@@ -102,6 +109,7 @@ class _Evidence:
             strike=blow.strike if blow else FAULT_FREE,
             holes=(*self._holes, *_undecided(mine), *self._blind(mine, firing)),
             toothless=toothless(self._history, blow) if blow else None,
+            since_ns=since_ns,
             fates=mine,
             firing=firing,
             firing_after_s=(firing.at_ns - since_ns) / ns(1) if firing else 0.0,

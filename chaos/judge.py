@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 
 from chaos.case import FAULT_FREE, Case, cases
+from chaos.clock import seconds
 from chaos.contracts import Oracle
 from chaos.facts import outcome
 from chaos.fate import Fate
@@ -22,6 +23,7 @@ from chaos.oracles.signals import AlertsAreEvaluated
 from chaos.oracles.symptom import Symptom, sentence, unknown
 from chaos.oracles.tokens import RepliesAreTheControls
 from chaos.oracles.vacuity import EveryStrikeBites
+from chaos.stage import Stage
 from chaos.verdict import Finding, Outcome, Verdict
 
 NAMED_MAX = 5
@@ -130,15 +132,17 @@ def _tolerated(case: Case, result: Outcome) -> Verdict:
 
 def _of_symptoms(pick: Callable[[Case], tuple[Symptom, ...]]) -> Callable[[Case, Outcome], Verdict]:
     def told(case: Case, result: Outcome) -> Verdict:
-        symptoms = pick(case)
+        symptoms, touched = pick(case), case.touched
+        stood = touched[0].stage if touched else None
         return Verdict(
             case.strike,
             result,
             sentence(symptoms),
             by=symptoms[0].by,
             evidence=tuple(sorted({seq for one in symptoms for seq in one.evidence})),
-            stage=case.affected[0].stage if case.affected else None,
-            about=tuple(dict.fromkeys(one.about for one in symptoms)),
+            after_s=max(0.0, seconds(max(one.at_ns for one in symptoms) - case.since_ns)),
+            stage=stood or _WHERE[result].value,
+            about=tuple(dict.fromkeys((*_ids(touched), *(one.about for one in symptoms)))),
         )
 
     return told
@@ -184,6 +188,15 @@ def _sentence(fate: Fate) -> str:
 def _ids(some: Sequence[Fate]) -> tuple[str, ...]:
     return tuple(one.life.request_id for one in some)
 
+
+# Where it went wrong when no request shows it by where it stood.
+_WHERE: Mapping[Outcome, Stage] = {
+    Outcome.WRONG: Stage.ENDING,
+    Outcome.NOT_RECOVERED: Stage.LIFECYCLE,
+    Outcome.MISROUTED: Stage.DISPATCH,
+    Outcome.LEAKED: Stage.CLEANUP,
+    Outcome.FALSE_ALARM: Stage.OBSERVERS,
+}
 
 _TOLD: Mapping[Outcome, Callable[[Case, Outcome], Verdict]] = {
     Outcome.UNKNOWN: _unknown,

@@ -32,6 +32,7 @@ def test_agents_of_five_rounds_through_a_stalled_transfer(play: Play) -> None:
         # Shorter than an agent's patience: its second try, or its third, goes through.
         [Strike(STALL, on=Entering("a1.1", Stage.BOOTSTRAP), for_s=2.5)],
         allowed=[caught_by("prefill_inflight_watchdog")],
+        budgets=Budgets(delay_s=4.0, converge_s=20.0),
     )
 
 

@@ -77,6 +77,8 @@ def test_client_gone_in_mid_stream(play: Play) -> None:
     )
 
 
+# 64 requests at once keep one small engine busy for seconds: its watchdog must be as patient.
+@pytest.mark.stack(knobs={"PDCHAOS_PREFILL_INFLIGHT_TIMEOUT": "4"})
 @pytest.mark.quick
 @pytest.mark.client
 @pytest.mark.leaked_bodies
