@@ -126,9 +126,11 @@ class Play:
         verdicts = judge(history)
         played = Played(history, verdicts, file, stack)
         self.played.append(played)
-        self.finished(played)
-        if not _unhurt(stack, history, verdicts):
-            self.arena.condemn()
+        try:
+            self.finished(played)
+        finally:  # a report that fails must not leave a hurt stack to the next experiment
+            if not _unhurt(stack, history, verdicts):
+                self.arena.condemn()
         allowed = history.specification.allowed
         refused = [one for one in verdicts if not accepted(one, allowed)]
         if not refused:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,7 +12,7 @@ import pytest
 
 from chaos import history_file
 from chaos.arena import Arena, Wanted
-from chaos.contracts import Armable, Link, Stack
+from chaos.contracts import Armable, Stack
 from chaos.experiment import Entering, Strike
 from chaos.play import Play, Played
 from chaos.specification import Budgets
@@ -32,6 +32,10 @@ class Skipped(Exception):
 
 def _skip(reason: str) -> NoReturn:
     raise Skipped(reason)
+
+
+def _full_disk(played: Played) -> None:
+    raise OSError(f"the disk is full: {played.file}")
 
 
 @dataclass
@@ -121,6 +125,17 @@ def test_a_stack_that_was_hurt_for_good_is_replaced(play: Play, launches: Launch
     assert (launches.started, launches.stopped) == (2, 1)
 
 
+def test_a_stack_that_was_hurt_is_replaced_although_the_report_failed(
+    play: Play, launches: Launches
+) -> None:
+    """Its leak would be the next experiment's baseline."""
+    play(Crowd(), budgets=SHORT)
+    launches.stacks[0].clients.hangs = frozenset({"r1"})
+    with pytest.raises(OSError, match="disk"):
+        replace(play, finished=_full_disk)(Crowd(), [HANGS_WHEN_STRUCK], budgets=SHORT)
+    assert launches.stopped == 1
+
+
 def test_experiments_on_the_same_plan_share_the_stack_and_its_control(
     play: Play, launches: Launches
 ) -> None:
@@ -162,52 +177,40 @@ def test_a_fault_that_this_stack_cannot_have_is_skipped_by_the_name_of_the_abili
 SLOW = Pace(factor=2.0, usual_restart_s=0.1, restart_s=0.2, tokens_max=4)
 
 
-@dataclass
-class SlowStack(FakeStack):
-    """Tells the client's stages only, and needs twice the time."""
-
-    stages: frozenset[Stage] = frozenset({Stage.CLIENT, Stage.STREAM})
-    pace: Pace = SLOW
-
-
-@contextmanager
-def slow() -> Generator[Stack]:
-    yield SlowStack(clients=FakeClients())
+def on(play: Play, **more: object) -> Play:
+    """The same, on a stack that has these attributes as well."""
+    stack = FakeStack(clients=FakeClients())
+    vars(stack).update(more)
+    return replace(play, wanted=Wanted(repr(more), lambda: nullcontext(stack)))
 
 
 def test_a_trigger_that_this_stack_cannot_tell_is_skipped_by_the_name_of_the_stage(
     play: Play,
 ) -> None:
-    on_slow = replace(play, wanted=Wanted("slow", slow))
+    mute = on(play, stages=frozenset({Stage.CLIENT, Stage.STREAM}))
     with pytest.raises(Skipped, match="fake does not tell when stage transfer begins"):
-        on_slow(Crowd(), [Strike(FakeFault(), on=Entering("r1", Stage.TRANSFER))], budgets=SHORT)
+        mute(Crowd(), [Strike(FakeFault(), on=Entering("r1", Stage.TRANSFER))], budgets=SHORT)
 
 
 def test_a_slower_stack_gets_its_time_and_a_calibrated_budget(
     play: Play, finished: list[Played]
 ) -> None:
-    on_slow = replace(play, wanted=Wanted("slow", slow))
-    on_slow(Crowd(due_s=0.2), [Strike(FakeFault(), for_s=0.1)], budgets=SHORT)
+    on(play, pace=SLOW)(Crowd(due_s=0.2), [Strike(FakeFault(), for_s=0.1)], budgets=SHORT)
     told = finished[0].history.specification
     assert told.budgets.service_s >= 2 * SHORT.service_s
     assert told.strikes[0].for_s == 0.2
 
 
 def test_a_link_that_this_stack_does_not_have_is_skipped_by_its_name(play: Play) -> None:
-    linked = replace(play, wanted=Wanted("linked", lambda: nullcontext(LinkedStack())))
+    linked = on(play, links={})
     with pytest.raises(Skipped, match="fake has no link prefill-0->decode-0/kv"):
         linked(Crowd(), [Strike(Stall("prefill-0->decode-0/kv"))], budgets=SHORT)
 
 
 def test_a_link_that_no_stack_has_is_an_error_and_no_skip(play: Play) -> None:
-    linked = replace(play, wanted=Wanted("linked", lambda: nullcontext(LinkedStack())))
+    linked = on(play, links={})
     with pytest.raises(NotProven):
         linked(Crowd(due_s=0.2), [Strike(Stall("prefill-0->decode-0/vk"))], budgets=SHORT)
-
-
-@dataclass
-class LinkedStack(FakeStack):
-    links: Mapping[str, Link] = field(default_factory=dict[str, Link])
 
 
 def test_a_specification_that_allows_three_verdicts_is_refused(play: Play) -> None:
