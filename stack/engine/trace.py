@@ -17,7 +17,8 @@ class Trace:
     """JSON lines over a unix stream socket, one connection a process. Thread-safe.
 
     A line that does not fit is dropped and counted; the next one that fits is preceded by a
-    mark of kind "lost", so that whoever reads knows that the evidence has a hole.
+    mark of kind "lost", so that whoever reads knows that the evidence has a hole. For the same
+    reason a path where nobody listens is an error (ConnectionError) and not a silent worker.
     """
 
     def __init__(self, path: str | None, actor: str) -> None:
@@ -96,13 +97,13 @@ class Trace:
             self._socket = None
 
 
-def _connected(path: str) -> socket.socket | None:
+def _connected(path: str) -> socket.socket:
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.settimeout(1.0)
     try:
         connection.connect(path)
-    except OSError:
+    except OSError as error:
         connection.close()
-        return None
+        raise ConnectionError(f"trace_path: expected a listener at {path}: {error}") from error
     connection.setblocking(False)
     return connection

@@ -91,5 +91,11 @@ def _everything(reader: socket.socket) -> list[bytes]:
     return pieces
 
 
+def test_a_trace_path_where_nobody_listens_is_refused(tmp_path: Path) -> None:
+    """Or all that this worker does would be missing from the evidence, and nothing would say so."""
+    with pytest.raises(ConnectionError, match="expected a listener at"):
+        Trace(str(tmp_path / "trace"), "decode-0")
+
+
 def test_no_trace_path_is_no_trace() -> None:
     Trace(None, "decode-0").mark(Kind.STAGE, "r")
