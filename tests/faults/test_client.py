@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import socket
-from collections.abc import Generator
 from contextlib import suppress
 
-import httpx
 import pytest
 from aiohttp import web
 
-from chaos.contracts import Fault, Proof, Request, Stack
+from chaos.contracts import Fault, Proof, Stack
 from chaos.event import Kind
-from chaos.seed import source
 from faults.client import (
     Addressed,
     Disconnect,
@@ -23,65 +19,15 @@ from faults.client import (
     Reachable,
     SlowReader,
 )
-from faults.httpx_pool import HttpxPool
 from faults.raw_stream import Ask, RawStream
 from stack.clients import Clients
-from tests.fakes.heard import Heard, soon
-from tests.fakes.small_stack import SmallStack
-from tests.fakes.sse_server import SOON_S, Asked, SseServer, endless, silent, stalled
-
-LEAKS = {f"leak-{index}": endless for index in range(4)}
-UNDRAINED = {f"undrained-{index}": endless for index in range(2)}
-RNG = source(1, "fault")
-
-
-class BodyFailed(Exception):
-    """What a test's body raises inside a fault."""
+from tests.fakes.heard import soon
+from tests.fakes.sse_server import SOON_S, Asked, SseServer, silent
+from tests.faults.misbehaving import LEAKS, RNG, BodyFailed, left, play, raise_inside
 
 
 async def refused(_asked: Asked) -> web.StreamResponse:
     return web.json_response({"error": {"message": "full"}}, status=429)
-
-
-@pytest.fixture(scope="module")
-def clients() -> Generator[Clients]:
-    with Clients("http://127.0.0.1:9") as one:
-        yield one
-
-
-@pytest.fixture
-def server(clients: Clients) -> Generator[SseServer]:
-    replies = {"stalled": stalled, "silent": silent, "endless": endless, **LEAKS, **UNDRAINED}
-    with SseServer({**replies, "half-close": stalled}) as one:
-        clients.aim(one.url)
-        yield one
-        clients.stop(SOON_S)
-
-
-@pytest.fixture
-def stack(server: SseServer, clients: Clients) -> Stack:
-    return SmallStack(server.url, clients)
-
-
-def play(clients: Clients, name: str, due_s: float = 0.0) -> Heard:
-    heard = Heard()
-    clients.start([Request(name, due_s, "hello", 5)], heard)
-    return heard
-
-
-def left(server: SseServer, count: int) -> set[str]:
-    """The first clients that the server saw going."""
-    return {server.left.get(timeout=SOON_S) for _ in range(count)}
-
-
-def raise_inside(fault: Fault, stack: Stack) -> None:
-    with suppress(BodyFailed), fault.inject(stack, RNG) as proof:
-        assert proof.read().bit
-        raise BodyFailed
-
-
-def answers(stack: Stack) -> bool:
-    return httpx.get(f"{stack.url}/health", timeout=SOON_S, trust_env=False).is_success
 
 
 @pytest.mark.parametrize(
@@ -264,54 +210,6 @@ def test_a_node_that_does_not_exist_is_named(stack: Stack) -> None:
         HalfClose("decode-7").inject(stack, RNG),
     ):
         pass
-
-
-def test_an_eaten_pool_times_out_while_the_stack_is_well(stack: Stack) -> None:
-    with EatenPool(pool=2).inject(stack, RNG) as proof:
-        evidence = proof.read()
-        assert answers(stack)
-    assert evidence.bit
-    assert dict(evidence.detail) == {
-        "pool_timeout": True,
-        "others_go_on": True,
-        "client/httpx_pool": 2,
-    }
-
-
-def test_other_clients_go_on_while_a_pool_is_eaten(stack: Stack, clients: Clients) -> None:
-    with EatenPool(pool=2).inject(stack, RNG):
-        heard = play(clients, "r0")
-        assert clients.wait(SOON_S)
-    assert heard.ending("r0").kind is Kind.FINISHED
-
-
-def test_an_eaten_pool_gives_its_connections_back(stack: Stack, server: SseServer) -> None:
-    with EatenPool(pool=2).inject(stack, RNG):
-        assert server.left.empty()
-    assert left(server, 2) == set(UNDRAINED)
-
-
-def test_an_eaten_pool_is_given_back_when_the_body_raises(stack: Stack, server: SseServer) -> None:
-    raise_inside(EatenPool(pool=2), stack)
-    assert left(server, 2) == set(UNDRAINED)
-
-
-def test_a_pool_with_a_connection_left_is_not_exhausted(server: SseServer) -> None:
-    pool = HttpxPool(server.url, 2)
-    pool.leave_body("/v1/completions", {"prompt": "x", "max_tokens": 4}, "endless")
-    assert not pool.exhausted()
-    assert [reading.value for reading in pool.read()] == [1]
-    pool.close()
-    assert [reading.value for reading in pool.read()] == [0]
-
-
-def test_a_stack_that_is_down_is_not_called_an_exhausted_pool() -> None:
-    with socket.socket() as nobody:
-        nobody.bind(("127.0.0.1", 0))  # bound, not listening: every connection is refused
-        pool = HttpxPool(f"http://127.0.0.1:{nobody.getsockname()[1]}", 1)
-        assert not pool.exhausted()
-        assert not pool.others_go_on()
-        pool.close()
 
 
 @pytest.mark.parametrize(
