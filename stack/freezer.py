@@ -18,6 +18,10 @@ class CannotFreeze(Exception):
     """This machine offers no cgroup that we may write, or the kernel did not obey."""
 
 
+class CannotThaw(Exception):
+    """A frozen cgroup is still there after its bound: its members may still stand still."""
+
+
 def cgroup_root() -> Path | None:
     """Where a freezing cgroup can be made here, or None."""
     if (_V1 / "cgroup.procs").exists():

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from chaos.event import Json
 from stack import freezer
-from stack.freezer import CannotFreeze
+from stack.freezer import CannotFreeze, CannotThaw
 from stack.guardian import Guardian
 from stack.process_table import ProcessId
 
@@ -69,16 +69,19 @@ class Frost:
         return any(key[0] == node for key in self._ice)
 
     def thaw(self, node: str, part: str, how: str) -> None:
-        """Let it run again. What is not frozen is left alone."""
-        ice = self._ice.pop((node, part, how), None)
+        """Let it run again. What is not frozen is left alone. CannotThaw: the guardian keeps it."""
+        ice = self._ice.get((node, part, how))
         if ice is None:
             return
         if ice.group is not None:
             freezer.remove_group(ice.group)
+            if ice.group.exists():
+                raise CannotThaw(f"{node}: {ice.group} is still there")
             self._guardian.release_cgroup(ice.group)
-            return
-        for one in reversed(ice.processes):  # children first: a parent must find them running
-            one.signal(signal.SIGCONT)
+        else:
+            for one in reversed(ice.processes):  # children first: a parent must find them running
+                one.signal(signal.SIGCONT)
+        self._ice.pop((node, part, how), None)
 
     def thaw_node(self, node: str) -> None:
         """Undo every freeze of a node: a frozen process would not die."""

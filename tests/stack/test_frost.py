@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stack import freezer
-from stack.freezer import CannotFreeze
+from stack.freezer import CannotFreeze, CannotThaw
 from stack.frost import Frost
 from stack.guardian import Guardian
 from stack.process_table import ProcessId
@@ -76,6 +76,26 @@ def test_a_thaw_of_a_node_undoes_both_ways_and_of_nothing_does_nothing(
     frost.thaw_node("decode-1")
     assert frost.state("decode-0", "whole", "cgroup")
     frost.thaw_node("decode-0")
+    until("they run again", lambda: all(one.state in "RS" for one in processes))
+
+
+def _leave(path: Path) -> None:
+    """What removing a group comes to when the kernel does not let it go in time."""
+    assert path.exists()
+
+
+def test_a_cgroup_that_does_not_go_is_no_thaw_and_stays_the_guardian_s(
+    frost: Frost, processes: list[ProcessId], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or a healed experiment would go on with a frozen node, and nobody would thaw it later."""
+    require("cgroup")
+    frost.freeze("decode-0", "whole", "cgroup", processes)
+    with monkeypatch.context() as stuck:
+        stuck.setattr(freezer, "remove_group", _leave)
+        with pytest.raises(CannotThaw, match=r"decode-0: .* is still there"):
+            frost.thaw("decode-0", "whole", "cgroup")
+    assert set(frost.state("decode-0", "whole", "cgroup").values()) == {"FROZEN"}
+    frost.thaw("decode-0", "whole", "cgroup")
     until("they run again", lambda: all(one.state in "RS" for one in processes))
 
 
