@@ -36,9 +36,10 @@ KERNEL = {"PDCHAOS_EMULATED_GPU": "rtx-pro-6000", "PDCHAOS_SPLIT_COMBINE": "spin
 UNCLAMPED = {"PDCHAOS_SPLIT_CLAMP": "off"}
 PROBES = 6  # they go on for longer than it takes to come to the fatal round
 DUE_S = 2.0  # a decode that was restarted at once answers again by then
+# An interpreted step takes its time, and loading the interpreter stops a worker's heart.
 PATIENT = ("PDCHAOS_STEP_TIMEOUT", "PDCHAOS_PREFILL_INFLIGHT_TIMEOUT",
-           "SGLANG_DISAGGREGATION_BOOTSTRAP_TIMEOUT",
-           "SGLANG_DISAGGREGATION_WAITING_TIMEOUT")  # fmt: skip
+           "SGLANG_DISAGGREGATION_BOOTSTRAP_TIMEOUT", "SGLANG_DISAGGREGATION_WAITING_TIMEOUT",
+           "SGLANG_DISAGGREGATION_HEARTBEAT_INTERVAL")  # fmt: skip
 
 two_decodes = pytest.mark.stack(topology="1p2d", environment={"decode": KERNEL})
 
@@ -153,7 +154,7 @@ def test_target_ctas_without_the_clamp_hangs_a_later_round_of_agents(play: Play)
     assert "grid 190, residency 188: deadlock" in plan
 
 
-@pytest.mark.stack(knobs=dict.fromkeys(PATIENT, "30"))  # an interpreted step takes its time
+@pytest.mark.stack(knobs=dict.fromkeys(PATIENT, "30"))
 @pytest.mark.decode
 @pytest.mark.bad_knob
 def test_interpreted_kernels_give_the_tokens_of_the_reference(play: Play) -> None:
