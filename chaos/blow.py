@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from chaos.clock import ns
-from chaos.event import Event, Kind
+from chaos.event import Event, Json, Kind
 from chaos.history import History
 from chaos.specification import StrikeSpec
 
@@ -43,10 +43,12 @@ class Blow:
         return self.struck.at_ns - ns(took_s)
 
     def touches(self, node: str) -> bool:
-        """By the specification's nodes, else by the proof's `node`, else by the strike's name."""
+        """By the specification's nodes, else by the proof's `node` or `link`, else by the strike's
+        name."""
         if self.spec.nodes:
             return node in self.spec.nodes
-        told = self.struck.detail.get("node") if self.struck else None
+        proof = self.struck.detail if self.struck else dict[str, Json]()
+        told = proof.get("node", proof.get("link"))
         text = told if isinstance(told, str) else self.strike
         # "prefill-0->decode-0/kv" names both nodes, and "decode-01" is another one.
         return re.search(rf"(?<!\w)(?<!\w-){re.escape(node)}(?!\w)(?!-\w)", text) is not None

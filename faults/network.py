@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from chaos.contracts import Evidence, Linked, Proof, Stack
@@ -71,7 +71,8 @@ class Bend:
                 bent.enter_context(link.bend(self.toxic, self.attributes, stream))
                 for stream in self._streams()
             ]
-            yield proofs[0] if len(proofs) == 1 else _EitherWay(link.name, tuple(proofs))
+            proof = proofs[0] if len(proofs) == 1 else _EitherWay(tuple(proofs))
+            yield _On(link.name, proof)
 
     def _streams(self) -> tuple[str, ...]:
         if self.stream == "both":
@@ -105,15 +106,27 @@ class Refuse:
     @contextmanager
     def inject(self, stack: Stack, rng: Random) -> Generator[Proof]:
         assert isinstance(stack, Linked)
-        with stack.links[choose_link(stack.links, self.link, rng)].cut() as proof:
-            yield proof
+        link = stack.links[choose_link(stack.links, self.link, rng)]
+        with link.cut() as proof:
+            yield _On(link.name, proof)
+
+
+@dataclass(frozen=True, slots=True)
+class _On:
+    """Names the link, which the seed may have chosen: it tells which nodes were touched."""
+
+    link: str
+    proof: Proof
+
+    def read(self) -> Evidence:
+        evidence = self.proof.read()
+        return replace(evidence, detail={"link": self.link, **evidence.detail})
 
 
 @dataclass(frozen=True, slots=True)
 class _EitherWay:
     """Bent in both directions: it took effect if either of them did."""
 
-    link: str
     proofs: tuple[Proof, ...]
 
     def read(self) -> Evidence:

@@ -73,6 +73,15 @@ def test_the_proofs_own_node_goes_before_the_name() -> None:
     assert (blow.touches("a-0"), blow.touches("b-0")) == (False, True)
 
 
+def test_a_link_that_the_seed_chose_tells_which_nodes_were_touched() -> None:
+    """The name says only "prefill->decode/kv": whoever left decode-1 would be a stray."""
+    name = "stall prefill->decode/kv"
+    chosen = f"1 fault struck '{name}' bit=true link='prefill-0->decode-1/kv'"
+    (blow,) = blows(history(chosen, strikes=[strike(name)]))
+    nodes = ("prefill-0", "decode-1", "decode-0")
+    assert [blow.touches(one) for one in nodes] == [True, True, False]
+
+
 @pytest.mark.parametrize(
     ("sent_s", "end_s", "expected_s"),
     [

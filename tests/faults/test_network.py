@@ -104,6 +104,7 @@ def test_it_bites_and_heals(wire: Wire, make: Callable[[str], Fault], feel: Feel
         feel(speaker, listener)
         evidence = proof.read()
     assert evidence.bit, evidence.detail
+    assert evidence.detail["link"] == wire.link.name
     assert_healed(wire)
 
 
