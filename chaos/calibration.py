@@ -23,7 +23,8 @@ MARGIN_S = 10.0  # what an undoing may take beside the restart of a node
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A workload at another pace: replies clipped, due later.
+    """A workload at another pace: due later, replies longer (a strike must still find them) and
+    clipped.
 
     What was due `after_s` or later was meant to come after the restarts of a strike, which take
     `later_s` here.
@@ -46,7 +47,7 @@ class Fitted:
         due_s = request.due_s * self.factor
         if request.after is None and request.due_s >= self.after_s:
             due_s += self.later_s
-        tokens_max = min(request.tokens_max, self.tokens_max)
+        tokens_max = min(round(request.tokens_max * self.factor), self.tokens_max)
         return replace(request, due_s=due_s, tokens_max=tokens_max)
 
 

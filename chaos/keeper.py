@@ -53,5 +53,5 @@ def _keep(file: IO[str], before: int, recorder: Recorder, stop: Signal) -> None:
             file.flush()
             if last:
                 return
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: it was closed, we were too slow
         recorder.tool_error("run", "history file", repr(error))

@@ -35,6 +35,11 @@ from stack.plan import Plan, Topology
 class Driver(Protocol):
     """Of one plan. ValueError for a plan that this kind of stack cannot have."""
 
+    @property
+    def plan(self) -> Plan:
+        """What this kind of stack makes of it."""
+        ...
+
     def launch(self) -> AbstractContextManager[Stack]: ...
 
 
@@ -158,12 +163,12 @@ def play(request: pytest.FixtureRequest) -> Play:
     """Plays an experiment on the live stack: `play(load, strikes, allowed=...)`."""
     session = request.config.stash[SESSION]
     item: pytest.Item = request.node
-    plan = plan_for(session, _wanted(item))
-    file_name = re.sub(r"[^\w.-]+", "-", item.name)
+    driver = session.driver(plan_for(session, _wanted(item)))
+    file_name = re.sub(r"[^\w.-]+", "-", f"{item.path.stem}-{item.name}")
     return Play(
         name=item.name,
         arena=session.arena,
-        wanted=Wanted(repr(plan), lambda: session.driver(plan).launch()),
+        wanted=Wanted(repr(driver.plan), driver.launch),
         seed=session.plan.seed,
         file=session.report / "histories" / f"{file_name}.jsonl",
         reproduce=reproduction(request.config, item.nodeid),

@@ -76,6 +76,10 @@ class Allowed:
     outcome: Outcome
     by: str | None = None
 
+    def __post_init__(self) -> None:
+        if self.outcome in BROKEN:
+            raise ValueError(f"{self.outcome.value} proves nothing: it can never be allowed")
+
     def accepts(self, verdict: Verdict) -> bool:
         if self.outcome is not verdict.outcome:
             return False

@@ -107,15 +107,24 @@ class Estate:
                 self.exits[pid] = os.waitstatus_to_exitcode(status)
 
     def undo(self) -> None:
-        """Thaw, kill, heal, remove, in this order: a frozen process cannot die."""
+        """Thaw, kill, heal, remove, in this order: a frozen process cannot die.
+
+        One step that fails must not keep the others from being done.
+        """
         groups = [thing["path"] for thing in self._kept("cgroup")]
         for path in groups:
-            freezer.thaw_group(Path(path))
-        mapped = self._mapped(groups)  # asked of the living
-        self._kill(groups)
-        self._take_off_proxies()
+            with contextlib.suppress(OSError):
+                freezer.thaw_group(Path(path))
+        mapped: set[str] = set()
+        with contextlib.suppress(OSError):
+            mapped = self._mapped(groups)  # asked of the living
+        with contextlib.suppress(OSError):
+            self._kill(groups)
+        with contextlib.suppress(OSError):
+            self._take_off_proxies()
         for path in groups:
-            freezer.remove_group(Path(path))
+            with contextlib.suppress(OSError):
+                freezer.remove_group(Path(path))
         for thing in self._kept("path"):
             _remove(Path(thing["path"]))
         for thing in self._kept("shm"):

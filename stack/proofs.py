@@ -65,7 +65,10 @@ class KnobProof:
 
 @dataclass(frozen=True, slots=True)
 class RefusedProof:
-    """The node did not start with this: its exit code (None: it hung) and last words say so."""
+    """The node did not start with this: its exit code and its last words say so.
+
+    Without an exit code it may only have been slow: that shows nothing.
+    """
 
     node: str
     exit_code: int | None
@@ -78,7 +81,7 @@ class RefusedProof:
             "exit_code": self.exit_code,
             "last_words": self.last_words,
         }
-        return Evidence(bit=True, detail=detail)
+        return Evidence(bit=self.exit_code is not None, detail=detail)
 
 
 @dataclass(frozen=True, slots=True)

@@ -217,3 +217,9 @@ def test_a_specification_that_allows_three_verdicts_is_refused(play: Play) -> No
     three = [TOLERATED, Allowed(Outcome.CAUGHT), Allowed(Outcome.SURFACED)]
     with pytest.raises(ValueError, match="one verdict, or two"):
         play(Crowd(), allowed=three)
+
+
+@pytest.mark.parametrize("outcome", [Outcome.UNKNOWN, Outcome.NO_OP])
+def test_what_proves_nothing_can_never_be_allowed(outcome: Outcome) -> None:
+    with pytest.raises(ValueError, match="proves nothing"):
+        Allowed(outcome)

@@ -91,3 +91,7 @@ def test_an_admin_endpoint_that_refuses_says_what_and_never_the_token() -> None:
         admin(url).pids()
     assert "decode-0: GET /pids: 403 no" in str(refused.value)
     assert "token" not in repr(admin(url))
+
+
+def test_a_node_that_was_only_slow_to_start_shows_nothing() -> None:
+    assert not RefusedProof("decode-0", None, "did not become ready in 4.5 s").read().bit
