@@ -54,6 +54,10 @@ class EmbeddedDriver:
         self._plan = plan
         self._ground = ground
 
+    @property
+    def plan(self) -> Plan:
+        return self._plan
+
     @contextmanager
     def launch(self) -> Generator[EmbeddedStack]:
         """A stack that answers. Raises NodeFailed with a node's last words; nothing stays."""

@@ -49,7 +49,7 @@ BACK_MAX_S: Final = 12.0  # two looks of the router's health check at a thawed s
 FACTOR: Final = 3.0  # what a budget of the embedded stack is worth here
 RESTART_MIN_S: Final = 90.0
 ALONE: Final = 0.8  # of the time of a whole start, for one server that starts alone
-TOKENS_MAX: Final = 300  # of one reply: some seconds on a CPU
+TOKENS_MAX: Final = 1200  # of one reply: some seconds on a CPU
 
 
 class SglangDriver:
@@ -64,8 +64,13 @@ class SglangDriver:
         if off := sorted(plan.guards_off.difference(ROUTERS_OWN)):
             raise ValueError(f"sglang: its guards cannot be switched off: {', '.join(off)}")
         SGLANG.require()
-        self._plan = replace(plan, timers=TIMERS, slack_s=SLACK_S)
+        self._plan = replace(plan, timers=TIMERS, slack_s=SLACK_S, knobs={})
         self._ground = ground
+
+    @property
+    def plan(self) -> Plan:
+        """What is left of the plan: the embedded engine's knobs mean nothing here."""
+        return self._plan
 
     @contextmanager
     def launch(self) -> Generator[SglangStack]:
@@ -133,6 +138,7 @@ class _Start:
             python=SGLANG.require(),
             model=self._model,
             port=self._ports.lease(),
+            rendezvous_port=self._ports.lease(),
             bootstrap_port=self._ports.lease() if name.startswith("prefill") else None,
             directory=self._directory / name,
             environment=settings(self._plan, name),

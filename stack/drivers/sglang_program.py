@@ -50,6 +50,7 @@ class SglangProgram:
     python: Path
     model: Path
     port: int
+    rendezvous_port: int  # of torch.distributed, which takes any near it when it is not told
     bootstrap_port: int | None  # of a prefill
     directory: Path  # its working directory, and where its temporary files go
     environment: Mapping[str, str]
@@ -66,7 +67,8 @@ class SglangProgram:
 
     @property
     def ports(self) -> Sequence[int]:
-        return (self.port,) if self.bootstrap_port is None else (self.port, self.bootstrap_port)
+        wanted = (self.port, self.rendezvous_port, self.bootstrap_port)
+        return [port for port in wanted if port is not None]
 
     def with_environment(self, extra: Mapping[str, str]) -> SglangProgram:
         """The same server with other knobs."""
@@ -100,7 +102,7 @@ class SglangProgram:
     def arguments(self) -> list[str]:
         words = ["--model-path", str(self.model), "--served-model-name", SERVED_NAME]
         words += ["--host", _HOST, "--port", str(self.port), "--random-seed", "0"]
-        words += ["--disaggregation-mode", self.role]
+        words += ["--nccl-port", str(self.rendezvous_port), "--disaggregation-mode", self.role]
         words += ["--disaggregation-transfer-backend", "mooncake_tcp", "--sleep-on-idle"]
         if self.bootstrap_port is not None:
             words += ["--disaggregation-bootstrap-port", str(self.bootstrap_port)]

@@ -27,6 +27,7 @@ def decode(tmp_path: Path) -> Generator[SglangProgram]:
         python=Path("python"),
         model=tmp_path / "model",
         port=27_001,
+        rendezvous_port=27_003,
         bootstrap_port=None,
         directory=tmp_path / "decode-0",
         environment={"SGLANG_DISAGGREGATION_WAITING_TIMEOUT": "8"},
@@ -45,7 +46,7 @@ def test_each_role_is_told_its_own(decode: SglangProgram) -> None:
     assert value(prefill, "--disaggregation-mode") == "prefill"
     assert value(prefill, "--disaggregation-bootstrap-port") == "27002"
     assert "--disaggregation-bootstrap-port" not in decode.arguments()
-    assert list(prefill.ports) == [27_001, 27_002]
+    assert list(prefill.ports) == [27_001, 27_003, 27_002]
 
 
 def test_a_cpu_gets_the_shims_and_an_accelerator_none(decode: SglangProgram) -> None:
