@@ -28,6 +28,7 @@ from stack.plan import Plan
 
 KEYS: Final = 8
 PLAY_S: Final = 10.0
+REASON_CHARS: Final = 160
 S_PER_MINUTE: Final = 60.0
 
 
@@ -53,6 +54,9 @@ class Campaign:
                 verdicts = self._one(arena, wanted, index)
                 took_s = time.monotonic() - began_s
                 judged = sum(one.outcome not in BROKEN for one in verdicts)
+                if not judged:  # a control that did not come out well decides nothing, ever again
+                    arena.close()
+                    arena, self._pairs = Arena(), []
                 self.took_s += took_s
                 self.verdicts += verdicts
                 self.rates.append(S_PER_MINUTE * judged / took_s)
@@ -65,9 +69,15 @@ class Campaign:
         outcomes = Counter(one.outcome.value for one in self.verdicts)
         counted = ", ".join(f"{count} {name}" for name, count in outcomes.most_common())
         whole = S_PER_MINUTE * judged / self.took_s
-        return (
-            f"{whole:.0f} a minute over all {self.took_s:.0f} s; {self.stacks} stack(s): {counted}"
-        )
+        over = f"{whole:.0f} a minute over all {self.took_s:.0f} s; {self.stacks} stack(s)"
+        return f"{over}: {counted}{self._reasons}"
+
+    @property
+    def _reasons(self) -> str:
+        """One example of each outcome that a good campaign has not."""
+        odd = {one.outcome: one for one in self.verdicts if one.outcome not in UNHURT}
+        told = (f"; {one.outcome.value}: {one.strike}: {one.reason}" for one in odd.values())
+        return "".join(text[:REASON_CHARS] for text in told)
 
     def _one(self, arena: Arena, wanted: Wanted, index: int) -> tuple[Verdict, ...]:
         stack = arena.stack(wanted)

@@ -14,6 +14,7 @@ from chaos.workloads.prompt import prompt
 from stack.alerts import ALERTS
 
 PROMPT_BYTES = 160
+LEAD_S = 0.1  # before the first turn
 # All strikes are one experiment: a trigger's own bound counts from the experiment's beginning.
 BUDGETS = Budgets(
     service_s=0.6, delay_s=0.6, settle_s=2.0, detect_s=2.0, trigger_s=120.0, converge_s=4.0
@@ -58,9 +59,11 @@ class Victims:
         ]
 
 
-def timeline(name: str, makes: Sequence[Make], pairs: Sequence[Pair], lead_s: float) -> Experiment:
+def timeline(
+    name: str, makes: Sequence[Make], pairs: Sequence[Pair], budgets: Budgets = BUDGETS
+) -> Experiment:
     """All turns, each in the room that the one before left; pairs take turns, too."""
-    begin_s = lead_s
+    begin_s = LEAD_S
     asks: list[tuple[str, float, int, str]] = []
     strikes: list[Strike] = []
     for index, make in enumerate(makes):
@@ -71,4 +74,4 @@ def timeline(name: str, makes: Sequence[Make], pairs: Sequence[Pair], lead_s: fl
         strikes.append(Strike(turn.fault, on, turn.for_s))
         begin_s += turn.room_s
     load = Victims(f"a victim for each of {len(makes)} strikes", tuple(asks))
-    return Experiment(name, 0, load, tuple(strikes), BUDGETS, ALERTS)
+    return Experiment(name, 0, load, tuple(strikes), budgets, ALERTS)

@@ -261,7 +261,7 @@ def test_the_guards_of_the_mix_act_within_half_a_second() -> None:
 
 def test_no_victim_is_sent_before_the_turn_before_it_is_over() -> None:
     """A request that lives under two strikes would be charged to both."""
-    experiment = timeline("mix", MIX, [PAIR], 0.1)
+    experiment = timeline("mix", MIX, [PAIR])
     turns = [make(PAIR, "v") for make in MIX]
     dues_s = [one.due_s for one in experiment.workload.requests(source(0, "x"))]
 

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from chaos.experiment import Experiment
 from chaos.stage import Stage
 from ci.benches.campaign import Campaign
 from ci.benches.effort import Effort
-from ci.benches.mix import FAST
+from ci.benches.patience import KNOBS, TIMERS
 from ci.benches.promise import Figure, Promise, at_least
+from ci.benches.timeline import BUDGETS as TIMELINE
 from ci.benches.timeline import Pair, Turn, timeline
 from faults.client import Disconnect
+from stack.plan import Plan, Topology
 
 JUDGED: Final = "client aborts judged on one live 2p2d stack"
 PROMISES = (Promise(JUDGED, at_least(600, "/min")),)
+PLAN: Final = Plan(topology=Topology(2, 2), knobs=KNOBS, timers=TIMERS)
 COUNT: Final = 100
 APART_S: Final = 0.075
-TOKENS: Final = 200  # longer than it takes to strike, also on a busy machine
-LEAD_S: Final = 0.1
+TOKENS: Final = 80  # longer than it takes to strike, also on a busy machine
+# In the control nobody leaves, so that many replies are decoded side by side; where nothing is timed
+# to less than seconds, a load generator that is late by one proves as much.
+BUDGETS: Final = replace(TIMELINE, settle_s=8.0, converge_s=9.0, lag_s=2.0)
 
 
 def measure(effort: Effort) -> Iterator[Figure]:
-    campaign = Campaign(FAST, _experiment)
+    campaign = Campaign(PLAN, _experiment)
     campaign.play(effort.pick(8, 2))
     note = f"per experiment of {COUNT} strikes, one after the other; {campaign.told}"
     yield Figure(JUDGED, tuple(campaign.rates), note)
@@ -34,4 +40,4 @@ def _leaves(_pair: Pair, victim: str) -> Turn:
 
 
 def _experiment(index: int, pairs: Sequence[Pair]) -> Experiment:
-    return timeline(f"aborts {index}", [_leaves] * COUNT, pairs, LEAD_S)
+    return timeline(f"aborts {index}", [_leaves] * COUNT, pairs, BUDGETS)

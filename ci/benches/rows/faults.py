@@ -14,7 +14,6 @@ from ci.benches.timeline import Pair, timeline
 
 JUDGED: Final = "faults judged on one live 2p2d stack, default mix"
 PROMISES = (Promise(JUDGED, at_least(120, "/min")),)
-LEAD_S: Final = 0.1
 
 
 def measure(effort: Effort) -> Iterator[Figure]:
@@ -22,7 +21,7 @@ def measure(effort: Effort) -> Iterator[Figure]:
 
     def experiment(index: int, pairs: Sequence[Pair]) -> Experiment:
         """The same order each time: its control is played once."""
-        return timeline(f"mix {index}", order, pairs, LEAD_S)
+        return timeline(f"mix {index}", order, pairs)
 
     campaign = Campaign(FAST, experiment)
     campaign.play(effort.pick(7, 3))

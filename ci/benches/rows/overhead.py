@@ -24,11 +24,11 @@ from chaos.workloads.steady import Steady
 from ci.benches.asking import marks_of
 from ci.benches.bare_stack import bare_stack
 from ci.benches.effort import Effort, NotMeasured
+from ci.benches.patience import KNOBS, TIMERS
 from ci.benches.promise import Figure, Promise, at_most
 from stack.drivers.embedded import EmbeddedDriver
 from stack.embedded_stack import EmbeddedStack
-from stack.guard_settings import GUARDS
-from stack.plan import Plan, RouterTimers
+from stack.plan import Plan
 
 THROUGHPUT: Final = "links and recording: loss of request throughput"
 TTFT: Final = "links and recording: later first token"
@@ -39,11 +39,7 @@ PROMISES = (
 MANY: Final = Burst(requests=32, tokens=24)
 CALM: Final = Steady(requests=12, every_s=0.06, tokens=4)
 PLAY_S: Final = 30.0
-# On a machine that others use, too, no guard should end a request that only waits for its turn.
-PATIENT: Final = Plan(
-    knobs={one.knob: "20" for one in GUARDS.values() if one.factor},
-    timers=RouterTimers(health_timeout_s=5, failure_threshold=20),
-)
+PATIENT: Final = Plan(knobs=KNOBS, timers=TIMERS)
 WARM_UP: Final = 2
 MS_PER_S: Final = 1000
 
