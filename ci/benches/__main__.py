@@ -41,8 +41,9 @@ def main(words: Sequence[str]) -> int:
             print("\n".join(lines(one)), flush=True)
     except KeyboardInterrupt:
         return INTERRUPTED
-    if chosen.json is not None:
-        chosen.json.write_text(json.dumps(json_of(done, machine), indent=1))
+    finally:
+        if chosen.json is not None:
+            chosen.json.write_text(json.dumps(json_of(done, machine), indent=1))
     asked = [one for one in done if not effort.quick or _row(one.row).quick_bound_s]
     return 0 if is_good(asked) else 1
 

@@ -38,7 +38,7 @@ ROWS = (
     Row("ready", 180, 40),
     Row("killed-worker", 240, 40),
     Row("faults", 420, 60),
-    Row("aborts", 240, 40),
+    Row("aborts", 240, 50),
     Row("silent-hang", 240, 40),
     Row("overhead", 600, 60),
     Row("load-generator", 120, 40),

@@ -22,15 +22,15 @@ PROMISES = (Promise(JUDGED, at_least(600, "/min")),)
 PLAN: Final = Plan(topology=Topology(2, 2), knobs=KNOBS, timers=TIMERS)
 COUNT: Final = 100
 APART_S: Final = 0.075
-TOKENS: Final = 80  # longer than it takes to strike, also on a busy machine
-# In the control nobody leaves, so that many replies are decoded side by side; where nothing is timed
-# to less than seconds, a load generator that is late by one proves as much.
+TOKENS: Final = 120  # longer than it takes to strike, also on a busy machine
+# In the control nobody leaves, so that many replies are decoded side by side. Nothing here is timed
+# to less than seconds: a load generator that is late by one proves as much.
 BUDGETS: Final = replace(TIMELINE, settle_s=8.0, converge_s=9.0, lag_s=2.0)
 
 
 def measure(effort: Effort) -> Iterator[Figure]:
     campaign = Campaign(PLAN, _experiment)
-    campaign.play(effort.pick(8, 2))
+    campaign.play(effort.pick(8, 3))
     note = f"per experiment of {COUNT} strikes, one after the other; {campaign.told}"
     yield Figure(JUDGED, tuple(campaign.rates), note)
 
