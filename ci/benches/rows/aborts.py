@@ -20,7 +20,6 @@ from stack.plan import Plan, Topology
 JUDGED: Final = "client aborts judged on one live 2p2d stack"
 PROMISES = (Promise(JUDGED, at_least(600, "/min")),)
 PLAN: Final = Plan(topology=Topology(2, 2), knobs=KNOBS, timers=TIMERS)
-COUNT: Final = 100
 APART_S: Final = 0.075
 TOKENS: Final = 120  # longer than it takes to strike, also on a busy machine
 # In the control nobody leaves, so that many replies are decoded side by side. Nothing here is timed
@@ -29,15 +28,16 @@ BUDGETS: Final = replace(TIMELINE, settle_s=8.0, converge_s=9.0, lag_s=2.0)
 
 
 def measure(effort: Effort) -> Iterator[Figure]:
-    campaign = Campaign(PLAN, _experiment)
+    count = effort.pick(100, 40)
+
+    def experiment(index: int, pairs: Sequence[Pair]) -> Experiment:
+        return timeline(f"aborts {index}", [_leaves] * count, pairs, BUDGETS)
+
+    campaign = Campaign(PLAN, experiment)
     campaign.play(effort.pick(8, 3))
-    note = f"per experiment of {COUNT} strikes, one after the other; {campaign.told}"
+    note = f"per experiment of {count} strikes, one after the other; {campaign.told}"
     yield Figure(JUDGED, tuple(campaign.rates), note)
 
 
 def _leaves(_pair: Pair, victim: str) -> Turn:
     return Turn(Disconnect(victim), 0.01, APART_S, TOKENS, 0.0, Stage.INTAKE)
-
-
-def _experiment(index: int, pairs: Sequence[Pair]) -> Experiment:
-    return timeline(f"aborts {index}", [_leaves] * COUNT, pairs, BUDGETS)
