@@ -19,6 +19,8 @@ from chaos.verdict import Finding
 
 # Guards that end what has been still for as long as their knob says.
 OF_SILENCE = frozenset({"bootstrap_timeout", "step_watchdog", "stream_idle_guard"})
+# Of those, the ones that end a whole node, and with it who has only just come.
+OF_A_NODE = frozenset({"step_watchdog"})
 # Guards at the door: they refuse what would hang later, and condemn no progress.
 AT_THE_DOOR = frozenset({"admission_bounds", "knob_validation"})
 # Guards that only report: the router's own log of what a worker or a link did.
@@ -42,7 +44,8 @@ class NobodyIsCondemned:
     2. *the strike only slowed*: every strike that the request met declares itself `alive`, so
        everything still moved, slowly, and yet a guard ended the request with an error;
     3. *it was moving*: a guard whose knob is a time of silence spoke less than half of that time
-       after the request's last token or stage. Half, since marks of two processes cross;
+       after the request's last token or stage. Half, since marks of two processes cross. A guard
+       that ends a whole node is held against the last work of that node, whoever's it was;
     4. *a health page*: two readings in a row say that a worker is unhealthy (status 500 or
        above), and between them that worker, touched by no strike or by one that only slows,
        entered a stage in which work is done.
@@ -85,7 +88,9 @@ def _condemned(life: Life, event: Event, struck: Sequence[Blow], history: Histor
         return None if _guard(event) in REPORTERS else "met no strike"
     if all(one.spec.alive for one in met) and _failed(life):
         return "was only slowed"
-    still_s = seconds(event.at_ns - _last_move_ns(life, event, history))
+    whole = _guard(event) in OF_A_NODE
+    moved_ns = _last_work_ns(event, history) if whole else _last_move_ns(life, event, history)
+    still_s = seconds(event.at_ns - moved_ns)
     patience_s = history.specification.patience.get(_guard(event), 0.0)
     if _guard(event) in OF_SILENCE and still_s < patience_s / 2:
         return f"had moved {still_s:.2f} s before"
@@ -109,6 +114,16 @@ def _last_move_ns(life: Life, before: Event, history: History) -> int:
         if one.seq < before.seq and (one.kind is Kind.TOKENS or one.stage in WORK)
     ]
     return max((*moves, life.sent.at_ns))
+
+
+def _last_work_ns(before: Event, history: History) -> int:
+    """The last step of work on the node that wrote this event."""
+    done = [
+        one.at_ns
+        for one in history.of(Kind.STAGE)
+        if one.actor == before.actor and one.seq < before.seq and one.stage in WORK
+    ]
+    return max(done, default=history.start_ns)
 
 
 def _pages(history: History, struck: Sequence[Blow]) -> Iterator[Symptom]:

@@ -11,7 +11,12 @@ from chaos.event import Kind, Mark
 
 STREAM_FAILURE: Final = "Stream ended by the worker"
 ERROR_REPLY: Final = "request failed with server error"
-_GUARDS: Final = {STREAM_FAILURE: "router_stream_failure", ERROR_REPLY: "router_error_reply"}
+NO_WORKER: Final = "No available workers for model"  # smg says so, and then answers 503
+_GUARDS: Final = {
+    STREAM_FAILURE: "router_stream_failure",
+    ERROR_REPLY: "router_error_reply",
+    NO_WORKER: "router_error_reply",
+}
 _SPAN: Final = re.compile(
     r"http_request\{method=(?P<method>\S+) (?:path|uri)=(?P<path>\S+) .*?"
     r'request_id="(?P<id>[^"]*)"[^}]*\}'

@@ -69,7 +69,7 @@ SPECIFICATION = Specification(
     concurrency=1,
     budgets=Budgets(),
     guards={"waiting_timeout": 3.0, "stream_idle_guard": 3.0},
-    patience={"waiting_timeout": 2.0, "stream_idle_guard": 2.0},
+    patience={"waiting_timeout": 2.0, "stream_idle_guard": 2.0, "step_watchdog": 2.0},
 )
 
 

@@ -44,6 +44,12 @@ def test_an_error_reply_of_either_router_is_a_mark_with_its_status(line: str) ->
     assert "(status 503)" in str(seen.detail["why"])
 
 
+def test_a_request_for_which_there_is_no_worker_names_itself() -> None:
+    seen = mark(smg_line("No available workers for model"))
+    assert seen is not None
+    assert (seen.about, seen.detail["guard"]) == ("r7", "router_error_reply")
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -74,6 +74,17 @@ def test_a_guard_of_silence_must_not_end_what_moved_a_moment_ago() -> None:
     assert judged(*later, strikes=[strike()], struck=STRUCK).answer is Answer.HOLDS
 
 
+def test_a_guard_of_a_whole_node_may_end_who_has_only_just_come() -> None:
+    came = ("2.0 decode-0 stage r0 decode", "3.7 prefill-0 stage r1 handover")
+    ended = (*came, guard(3.9, "step_watchdog"), FAILED)  # decode-0 itself has been still for 1.9 s
+    assert judged(*ended, strikes=[strike()], struck=STRUCK).answer is Answer.HOLDS
+
+
+def test_a_guard_of_a_whole_node_must_not_end_a_node_that_works() -> None:
+    works = ("3.5 decode-0 stage r0 decode", guard(3.9, "step_watchdog"), FAILED)
+    assert judged(*works, strikes=[strike()], struck=STRUCK).answer is Answer.VIOLATED
+
+
 def test_a_guard_that_reacts_may_speak_at_once() -> None:
     moved = ("3.0 client tokens r1 text=a", guard(3.1, "router_stream_failure"), FAILED)
     assert judged(*moved, strikes=[strike()], struck=STRUCK).answer is Answer.HOLDS
