@@ -75,13 +75,13 @@ def test_a_guard_of_silence_must_not_end_what_moved_a_moment_ago() -> None:
 
 
 def test_a_guard_of_a_whole_node_may_end_who_has_only_just_come() -> None:
-    came = ("2.0 decode-0 stage r0 decode", "3.7 prefill-0 stage r1 handover")
+    came = ("2.0 decode-0 stage r0 stage=decode", "3.7 prefill-0 stage r1 stage=handover")
     ended = (*came, guard(3.9, "step_watchdog"), FAILED)  # decode-0 itself has been still for 1.9 s
     assert judged(*ended, strikes=[strike()], struck=STRUCK).answer is Answer.HOLDS
 
 
 def test_a_guard_of_a_whole_node_must_not_end_a_node_that_works() -> None:
-    works = ("3.5 decode-0 stage r0 decode", guard(3.9, "step_watchdog"), FAILED)
+    works = ("3.5 decode-0 stage r0 stage=decode", guard(3.9, "step_watchdog"), FAILED)
     assert judged(*works, strikes=[strike()], struck=STRUCK).answer is Answer.VIOLATED
 
 
