@@ -162,7 +162,8 @@ def killed(mutation: Mutation, copy: Path) -> bool:
 def tested(tests: tuple[str, ...], copy: Path) -> int:
     """pytest's exit code; -1 for a run that did not end in time."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", *tests]
-    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    ours = {name: text for name, text in os.environ.items() if "PYTEST" not in name}
+    environment = {**ours, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         return subprocess.run(  # noqa: S603 - the tests are named in this file
             command, cwd=copy, env=environment, capture_output=True, timeout=TEST_S_MAX, check=False

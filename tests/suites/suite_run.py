@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -35,8 +36,16 @@ def run_suites(report: Path, *options: str, workers: int = 0) -> SuiteRun:
         *("--report-dir", str(report), "--alluredir", str(report / "allure-results")),
         *(f"--junitxml={junit}", *options),
     ]
+    # What our own pytest was told (-n 2, where its results go) is not meant for this one.
+    environment = {name: text for name, text in os.environ.items() if "PYTEST" not in name}
     done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=RUN_S, check=False
+        command,
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=RUN_S,
+        check=False,
     )
     # Written by the pytest that we just ran: nothing foreign is parsed.
     cases = list(ET.parse(junit).getroot().iter("testcase")) if junit.exists() else []  # noqa: S314 - as said
