@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, cast
 
 import pytest
 
@@ -119,6 +119,7 @@ def open_session(config: pytest.Config) -> Session:
         router=_text(config, "router"),
         guards_off=frozenset(name for name in _text(config, "guards-off").split(",") if name),
         seed=int(seed),
+        environment=_kernels(os.environ),
     )
     DRIVERS[stack](plan)  # whatever this kind of stack cannot have is said now
     return Session(
@@ -128,6 +129,12 @@ def open_session(config: pytest.Config) -> Session:
         keep_stack=bool(config.getoption("--keep-stack")),
         driver=DRIVERS[stack],
     )
+
+
+def _kernels(environ: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Every engine runs on the kernels that pytest itself was told to use, such as "triton"."""
+    told = {name: environ[name] for name in ("PDCHAOS_KERNELS",) if name in environ}
+    return {"prefill": told, "decode": told} if told else {}
 
 
 def _text(config: pytest.Config, option: str) -> str:
@@ -185,7 +192,8 @@ def plan_for(session: Session, wanted: dict[str, object]) -> Plan:
         if not session.plan.topology.holds(needed):
             pytest.skip(f"needs at least {needed}, and --topology is {session.plan.topology}")
         needed = session.plan.topology
-    return replace(session.plan, topology=needed, **wanted)
+    environment = cast("dict[str, dict[str, str]]", wanted.pop("environment", {}))
+    return replace(session.plan, topology=needed, **wanted).with_environment(environment)
 
 
 def reproduction(config: pytest.Config, nodeid: str) -> str:

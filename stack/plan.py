@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from chaos.contracts import Guard
 from stack.guard_settings import GUARDS, GuardSetting, default_knobs
@@ -106,6 +106,12 @@ class Plan:
         knobs = frozenset(self.knobs.items())
         plain = (self.topology, self.router, self.sticky, self.attempts, self.guards_off)
         return hash((*plain, self.seed, self.timers, self.slack_s, knobs, places))
+
+    def with_environment(self, more: Mapping[str, Mapping[str, str]]) -> Plan:
+        """This plan with further variables for roles or nodes; the new ones win."""
+        places = {*self.environment, *more}
+        merged = {one: {**self.environment.get(one, {}), **more.get(one, {})} for one in places}
+        return replace(self, environment=merged)
 
     @property
     def name(self) -> str:

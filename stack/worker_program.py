@@ -15,6 +15,7 @@ from typing import Final
 from chaos.contracts import Unreadable
 from stack.child_environment import child_environment
 from stack.engine.config import WorkerConfig
+from stack.gpu_lease import leased_gpu
 from stack.ground import Ground
 from stack.guardian import ROOT, Launch
 from stack.page import fetch
@@ -85,7 +86,9 @@ class WorkerProgram:
         return self.ground.guardian.spawn(
             Launch(
                 argv=[sys.executable, "-P", "-m", "stack.engine", "--config", os.fspath(path)],
-                environment=child_environment({"PYTHONPATH": os.fspath(ROOT)}),
+                environment=child_environment(
+                    {"PYTHONPATH": os.fspath(ROOT), **leased_gpu(os.environ)}
+                ),
                 directory=log.parent,
                 log=log,
             )

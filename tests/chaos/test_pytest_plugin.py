@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -12,12 +13,14 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 USAGE = 4  # pytest's exit code for bad usage
 SOON_S = 60.0
+# What the outer pytest was told (-n 2, where its results go) is not meant for the inner one.
+CLEAN = {name: text for name, text in os.environ.items() if "PYTEST" not in name}
 
 
 def ask(*options: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pytest", "suites/", "--collect-only", "-q", *options]
     return subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=SOON_S, check=False
+        command, cwd=ROOT, env=CLEAN, capture_output=True, text=True, timeout=SOON_S, check=False
     )
 
 
@@ -52,3 +55,13 @@ def test_experiments_on_the_same_plan_stand_together() -> None:
     tests = [line for line in ask().stdout.splitlines() if "::" in line]
     sticky = [index for index, test in enumerate(tests) if "sticky" in test]
     assert sticky == list(range(sticky[0], sticky[0] + len(sticky)))
+
+
+def test_the_kernels_that_pytest_was_told_of_reach_every_engine() -> None:
+    environ = {**CLEAN, "PDCHAOS_KERNELS": "abacus"}
+    command = [sys.executable, "-m", "pytest", "suites/test_legs.py", "-q", "-x", "-k", "refuses"]
+    asked = subprocess.run(
+        command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=SOON_S, check=False
+    )
+    assert asked.returncode == 1
+    assert "PDCHAOS_KERNELS: expected" in asked.stdout, asked.stdout
