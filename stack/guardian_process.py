@@ -192,7 +192,8 @@ def _become(ask: Json, guardian: int) -> None:
         os.chdir(ask["directory"])
         os.execve(ask["argv"][0], ask["argv"], ask["environment"])  # noqa: S606 - no shell wanted
     except BaseException as error:  # noqa: BLE001 - a forked child must not return into the loop
-        os.write(2, f"cannot start {ask['argv'][0]}: {error}\n".encode())
+        if Path(ask["directory"]).is_dir():  # else the run has ended meanwhile: nobody waits for it
+            os.write(2, f"cannot start {ask['argv'][0]}: {error}\n".encode())
     finally:
         os._exit(127)
 

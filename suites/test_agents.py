@@ -29,8 +29,9 @@ def test_agents_of_five_rounds(play: Play) -> None:
 def test_agents_of_five_rounds_through_a_stalled_transfer(play: Play) -> None:
     play(
         AGENTS,
-        # Shorter than an agent's patience: its second try, or its third, goes through.
-        [Strike(STALL, on=Entering("a1.1", Stage.BOOTSTRAP), for_s=2.5)],
+        # Two tries of an agent are caught in it, and the third goes through; without the watchdog
+        # the first one would wait for all of it.
+        [Strike(STALL, on=Entering("a1.1", Stage.BOOTSTRAP), for_s=4.8)],
         allowed=[caught_by("prefill_inflight_watchdog")],
         budgets=Budgets(delay_s=4.0, converge_s=20.0),
     )

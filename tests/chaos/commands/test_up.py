@@ -103,8 +103,8 @@ def test_an_environment_that_cannot_be_used_is_one_clear_line(
         check=False,
     )
     assert (done.returncode, done.stdout) == (code, "")
-    (line,) = done.stderr.splitlines()
-    assert told in line
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert told in done.stderr
 
 
 @pytest.mark.parametrize(
