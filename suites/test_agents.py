@@ -56,7 +56,8 @@ def test_sticky_agents_when_their_decode_is_killed(play: Play) -> None:
     )
 
 
-@pytest.mark.stack(topology="1p2d")
+# Heartbeats that are slower than the watchdog leave the frozen engine to it.
+@pytest.mark.stack(topology="1p2d", knobs={"SGLANG_DISAGGREGATION_HEARTBEAT_INTERVAL": "2"})
 @pytest.mark.observers
 @pytest.mark.freeze
 def test_sticky_agents_when_their_decode_engine_is_frozen(play: Play) -> None:
