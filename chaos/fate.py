@@ -47,7 +47,8 @@ class Fate:
     @property
     def stage(self) -> str | None:
         """Where it stood when it was caught, had ended, or was overdue: the last stage that it
-        had entered. What moves later, when the fault is healed, does not tell where it hung."""
+        had entered. What moves later, when the fault is healed, does not tell where it hung: of
+        one that ended late by itself it is the stage in which it stood longest."""
         stood = self._stood
         return stood.stage.value if stood and stood.stage else None
 
@@ -61,6 +62,12 @@ class Fate:
             and one.at_ns <= self.bound_ns
             and (ended is None or one.seq < ended.seq)
         ]
+        if entered and self.state in (State.OVERRAN, State.DELAYED):
+            ends = [*(one.at_ns for one in entered[1:]), self.bound_ns]
+            if self.life.settled is not None:
+                ends[-1] = min(self.bound_ns, self.life.settled.at_ns)
+            stays = [end - one.at_ns for one, end in zip(entered, ends, strict=True)]
+            return entered[stays.index(max(stays))]
         return entered[-1] if entered else None
 
 

@@ -50,7 +50,7 @@ def test_sticky_agents_stay_on_their_workers(play: Play) -> None:
 def test_sticky_agents_when_their_decode_is_killed(play: Play) -> None:
     play(
         AGENTS,
-        [Strike(Kill("decode-0"), on=Entering("a0.1", Stage.DECODE))],
+        [Strike(Kill("decode-0"), on=Entering("a0.3", Stage.DECODE))],
         allowed=[caught_by("router_stream_failure"), caught_by("router_error_reply")],
         budgets=Budgets(converge_s=20.0),
     )
