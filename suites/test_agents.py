@@ -14,6 +14,10 @@ from faults.failpoint import StallWriter
 from faults.process import Freeze, Kill
 
 AGENTS = Agents(agents=3, rounds=5, pause_s=0.05, tokens=24)
+SLOW_TRANSFER_GUARDS = {
+    "SGLANG_DISAGGREGATION_HEARTBEAT_INTERVAL": "2",
+    "PDCHAOS_PREFILL_INFLIGHT_TIMEOUT": "4",
+}
 STALL = StallWriter("prefill-0", after_bytes=20_000)
 
 
@@ -56,8 +60,8 @@ def test_sticky_agents_when_their_decode_is_killed(play: Play) -> None:
     )
 
 
-# Heartbeats that are slower than the watchdog leave the frozen engine to it.
-@pytest.mark.stack(topology="1p2d", knobs={"SGLANG_DISAGGREGATION_HEARTBEAT_INTERVAL": "2"})
+# Guards of the transfer that are slower than the step watchdog leave the frozen engine to it.
+@pytest.mark.stack(topology="1p2d", knobs=SLOW_TRANSFER_GUARDS)
 @pytest.mark.observers
 @pytest.mark.freeze
 def test_sticky_agents_when_their_decode_engine_is_frozen(play: Play) -> None:
