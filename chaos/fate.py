@@ -35,7 +35,7 @@ class Fate:
     state: State
     strikes: tuple[str, ...]  # charged with it; empty: nobody's
     after_s: float  # from the moment it was affected to its end, or to the end of watching
-    bound_ns: int  # when `settle_s` was over: from here on it was overdue
+    bound_ns: int  # from here on it was overdue
     by: str | None = None
     guard: Event | None = None
 
@@ -79,7 +79,11 @@ def fates(history: History) -> tuple[Fate, ...]:
     so and took so long. It was not affected when it ended the same way (or completely, where the
     control did not) at most `service_s` later. A fixed time-out alone would accuse a slow machine
     and clear a fast stack. Without a control, a request was not affected when it ended completely
-    within `settle_s`.
+    and its client was never without a token for longer than `settle_s`.
+
+    A request that never ended *hung* when `settle_s` was over since it was affected. Tokens that
+    still come put that off, until `settle_s` after the moment at which it ended in the control: a
+    long stream is not a hang, and one that trickles is not excused for ever.
 
     An affected request was *caught* when it ended with an honest error, or late but completely,
     and a guard's own event names it. The guard's budget counts from the moment at which the
@@ -113,8 +117,8 @@ class _Reading:
         after_s = seconds(max(0, end_ns - from_ns))
         bound_ns = from_ns + ns(self._budgets.settle_s)
         if life.settled is None:
-            hung = after_s >= self._budgets.settle_s
-            state = State.HUNG if hung else State.UNDECIDED
+            bound_ns = max(bound_ns, self._due_ns(life) + ns(self._budgets.settle_s))
+            state = State.HUNG if end_ns >= bound_ns else State.UNDECIDED
             return Fate(life, state, strikes, after_s, bound_ns)
         if self._unaffected(life, life.settled):
             return Fate(life, State.UNAFFECTED, strikes, after_s, bound_ns)
@@ -123,12 +127,18 @@ class _Reading:
         caught_by = guard if state is State.CAUGHT else None
         return Fate(life, state, strikes, after_s, bound_ns, by, caught_by)
 
+    def _due_ns(self, life: Life) -> int:
+        """Until when a stream that never ended was excused by its tokens."""
+        same = self._reference(life)
+        if same is None or same.settled is None:
+            return life.heard_ns
+        return min(life.heard_ns, life.sent.at_ns + same.settled.at_ns - same.sent.at_ns)
+
     def _unaffected(self, life: Life, settled: Event) -> bool:
         same = self._reference(life)
         ended = ending(settled)
         if same is None or same.settled is None:
-            took_s = seconds(settled.at_ns - life.sent.at_ns)
-            return ended is Ending.COMPLETE and took_s <= self._budgets.settle_s
+            return ended is Ending.COMPLETE and life.silence_ns <= ns(self._budgets.settle_s)
         alike = ended in (Ending.COMPLETE, ending(same.settled))
         return alike and self._late_s(life, settled) <= self._budgets.service_s
 

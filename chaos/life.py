@@ -18,6 +18,8 @@ class Life:
     sent: Event
     settled: Event | None
     text: str  # what the client received, complete or not
+    heard_ns: int  # when the client last received a token; when it sent, if it never did
+    silence_ns: int  # the longest that the client heard nothing, from sending to its end
     stages: tuple[Event, ...]
     guards: tuple[Event, ...]
 
@@ -41,6 +43,7 @@ def life(request_id: str, events: Sequence[Event]) -> Life | None:
     """Read one request's events, in the order of time. None: it was never sent."""
     sent: Event | None = None
     settled: Event | None = None
+    heard_ns = silence_ns = 0
     pieces: list[str] = []
     stages: list[Event] = []
     guards: list[Event] = []
@@ -48,14 +51,20 @@ def life(request_id: str, events: Sequence[Event]) -> Life | None:
         kind = event.kind
         if kind is TOKENS:
             pieces.append(str(event.detail.get("text", "")))
+            silence_ns = max(silence_ns, event.at_ns - (heard_ns or event.at_ns))
+            heard_ns = event.at_ns
         elif kind is STAGE:
             stages.append(event)
         elif kind is GUARD:
             guards.append(event)
         elif kind is SENT:
             sent = sent or event
+            heard_ns = heard_ns or event.at_ns
         elif kind in SETTLED:
             settled = settled or event
     if sent is None:
         return None
-    return Life(request_id, sent, settled, "".join(pieces), tuple(stages), tuple(guards))
+    if settled is not None:
+        silence_ns = max(silence_ns, settled.at_ns - heard_ns)
+    text = "".join(pieces)
+    return Life(request_id, sent, settled, text, heard_ns, silence_ns, tuple(stages), tuple(guards))

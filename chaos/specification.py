@@ -17,7 +17,7 @@ class Budgets:
     was not affected. `delay_s`: one that ended correctly and took at most this much longer is
     tolerated "with delay", though no guard spoke; beyond it, somebody must. `settle_s`: an
     affected request that has not ended this long after it was affected (sent, or struck if that
-    came later) is hung.
+    came later) is hung, unless its client still receives tokens.
     """
 
     service_s: float = 1.0

@@ -14,9 +14,10 @@ MARGIN_S = 0.1  # the judge counts in the history's own time, and must find the 
 class Vigil:
     """Hears every mark, and knows which requests wait and since when.
 
-    A request that has waited for its whole settle_s since it was sent or last struck is hung:
-    that is decided, whatever comes later. Once that is true of every request that waits, and the
-    time in which an alert may fire is over too, more waiting only costs time.
+    A request that has waited for its whole settle_s since it was sent, was last struck or last
+    brought a token is hung: that is decided, whatever comes later. Once that is true of every
+    request that waits, and the time in which an alert may fire is over too, more waiting only
+    costs time.
     """
 
     def __init__(self, budgets: Budgets) -> None:
@@ -31,6 +32,8 @@ class Vigil:
                 self._waiting[mark.about] = mark.at_ns
             elif mark.kind in SETTLED:
                 self._waiting.pop(mark.about, None)
+            elif mark.kind is Kind.TOKENS and mark.about in self._waiting:
+                self._waiting[mark.about] = mark.at_ns
             elif mark.kind is Kind.STRUCK:
                 self._struck_ns = max(self._struck_ns, mark.at_ns)
 

@@ -129,7 +129,7 @@ def test_without_a_control_an_error_or_a_long_wait_is_not_tolerated() -> None:
     (verdict,) = judge(history(refused))
     assert (verdict.outcome, verdict.by) == (Outcome.CAUGHT, "error reply 503")
     slow = played(
-        SENT + RIGHT + finished(7.1),
+        SENT + RIGHT + finished(7.3),
         before="""
             0.0 run phase steady
             0.1 resource reading prefill-0/pages value=0
@@ -138,7 +138,7 @@ def test_without_a_control_an_error_or_a_long_wait_is_not_tolerated() -> None:
     )
     (verdict,) = judge(history(slow))
     assert verdict.outcome is Outcome.SILENT
-    in_time = slow.replace("7.1 client finished", "7.0 client finished")
+    in_time = slow.replace("7.3 client finished", "7.2 client finished")
     assert [verdict.outcome for verdict in judge(history(in_time))] == [Outcome.TOLERATED]
 
 

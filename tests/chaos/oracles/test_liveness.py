@@ -49,3 +49,25 @@ def test_the_bound_counts_from_the_strike_when_that_came_later_than_the_request(
     over = f"{struck}\n 1.0 client sent r1\n 12.0 run phase recover"
     finding = ORACLE.judge(history(over, control=CONTROL, strikes=[strike()]))
     assert finding.answer is Answer.VIOLATED
+
+
+DONE = "finish_reason=length done=true"
+BEGIN = "0.2 run phase disturb\n 1.0 client sent r1\n"
+STREAM = BEGIN + "".join(f"{at}.0 client tokens r1 text=a\n" for at in range(2, 12))
+
+
+def test_a_long_stream_that_ends_is_no_hang_without_a_control_to_compare_it_with() -> None:
+    alone = f"{STREAM} 11.5 client finished r1 {DONE}"
+    assert ORACLE.judge(history(alone)).answer is Answer.HOLDS
+    gap = f"{BEGIN} 7.1 client tokens r1 text=a\n 7.2 client finished r1 {DONE}"
+    assert ORACLE.judge(history(gap)).answer is Answer.VIOLATED  # 6.1 s without a token
+
+
+def test_a_stream_whose_tokens_still_come_is_not_hung_until_it_is_overdue() -> None:
+    cut = f"{STREAM} 12.0 run phase recover"
+    assert ORACLE.judge(history(cut)).answer is Answer.UNKNOWN
+    still = f"{STREAM} 17.0 run phase recover"
+    assert ORACLE.judge(history(still)).answer is Answer.VIOLATED
+    # In the control it took one second: by 8 s a trickle is no excuse.
+    usual = f"{BEGIN} 2.0 client finished r1 {DONE}"
+    assert ORACLE.judge(history(cut, control=usual)).answer is Answer.VIOLATED
