@@ -20,6 +20,7 @@ class KnownBug:
     stack: str  # the kind of stack that has it
     verdict: str  # of every strike of the test
     what: str  # one line that a user can read
+    by: str | None = None  # the guard or the alert that named it, where one did
 
     def __post_init__(self) -> None:
         names = [one.value for one in Outcome if one not in BROKEN]
@@ -37,10 +38,15 @@ def settled(
     `accused`: the test failed by an assertion, and not because something of ours broke.
     """
     seen = ", ".join(str(one) for one in verdicts) or "no verdict at all"
+    expected = bug.verdict + (f" by {bug.by}" if bug.by else "")
     if passed:
-        return f"known_bug (strict): expected {bug.verdict} ({bug.what}); it passes now: {seen}"
+        return f"known_bug (strict): expected {expected} ({bug.what}); it passes now: {seen}"
     if not accused:
-        return f"known_bug: expected {bug.verdict}, and the test itself broke: {seen}"
-    if not verdicts or any(one.outcome.value != bug.verdict for one in verdicts):
-        return f"known_bug: expected {bug.verdict} ({bug.what}); now it is {seen}"
+        return f"known_bug: expected {expected}, and the test itself broke: {seen}"
+    if not verdicts or not all(_is_it(bug, one) for one in verdicts):
+        return f"known_bug: expected {expected} ({bug.what}); now it is {seen}"
     return None
+
+
+def _is_it(bug: KnownBug, verdict: Verdict) -> bool:
+    return verdict.outcome.value == bug.verdict and bug.by in (None, verdict.by)

@@ -91,7 +91,8 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.addinivalue_line(mark, "quick: the short selection that every kind of stack runs")
     config.addinivalue_line(
-        mark, "known_bug(stack, verdict, what): this kind of stack fails with exactly this verdict"
+        mark,
+        "known_bug(stack, verdict, what, by): this kind of stack fails with exactly this verdict",
     )
     config.addinivalue_line(mark, "soak: the ten experiments that ci/soak plays with many seeds")
     for stage in Stage:

@@ -38,6 +38,16 @@ def test_another_verdict_is_news() -> None:
     assert "now it is CAUGHT by waiting_timeout in 3.00 s" in wrong
 
 
+def test_the_same_verdict_by_another_alert_is_news() -> None:
+    page = Verdict("1: freeze", Outcome.SURFACED, "r1 hung", by="health_page", after_s=3.0)
+    known = KnownBug("sglang", "SURFACED", "only its page tells", by="health_page")
+    assert settled(known, [page], passed=False, accused=True) is None
+    other = Verdict("1: freeze", Outcome.SURFACED, "r1 hung", by="metrics_unreadable", after_s=3.0)
+    wrong = settled(known, [other], passed=False, accused=True)
+    assert wrong is not None
+    assert "expected SURFACED by health_page" in wrong
+
+
 def test_one_strike_of_several_with_another_verdict_is_news() -> None:
     assert settled(BUG, [SILENT, CAUGHT], passed=False, accused=True) is not None
 
