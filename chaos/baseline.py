@@ -90,14 +90,42 @@ def control_rest(control: History | None) -> dict[str, float] | None:
     return None if control is None else rest(control)
 
 
+def unread(history: History) -> tuple[str, ...]:
+    """Probes that could be read after recovery, but neither before the load nor after the
+    control's: what they tell has no baseline. One that never answered tells nothing at all."""
+    before = _answers(history, history.start_ns, history.phase_ns("disturb"))
+    after = _answers(history, history.phase_ns("recover"), history.end_ns + 1)
+    control = history.control
+    known = _answers(control, control.phase_ns("recover"), control.end_ns + 1) if control else {}
+    return tuple(
+        sorted(
+            one
+            for one, answered in before.items()
+            if after.get(one) and not (answered or known.get(one))
+        )
+    )
+
+
+def _answers(history: History, begin_ns: int | None, end_ns: int | None) -> dict[str, bool]:
+    """Whether each resource's probe answered when it was last read in that time."""
+    told = (*history.of(Kind.READING), *history.of(Kind.UNREADABLE))
+    return {
+        str(one.detail.get("probe", one.about)): one.kind is Kind.READING
+        for one in sorted(told, key=lambda one: one.seq)
+        if one.actor == RESOURCE and _within(one, begin_ns, end_ns)
+    }
+
+
+def _within(event: Event, begin_ns: int | None, end_ns: int | None) -> bool:
+    return begin_ns is not None and end_ns is not None and begin_ns <= event.at_ns < end_ns
+
+
 def _readings(history: History, begin_ns: int | None, end_ns: int | None) -> dict[str, float]:
     """The last word on each resource. A node that could not be read unsays what it said before."""
     values: dict[str, float] = {}
-    if begin_ns is None or end_ns is None:
-        return values
     told = (*history.of(Kind.READING), *history.of(Kind.UNREADABLE))
-    for event in sorted((one for one in told if one.actor == RESOURCE), key=lambda one: one.seq):
-        if begin_ns <= event.at_ns < end_ns:
+    for event in sorted(told, key=lambda one: one.seq):
+        if event.actor == RESOURCE and _within(event, begin_ns, end_ns):
             _say(values, event)
     return values
 

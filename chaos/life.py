@@ -43,28 +43,29 @@ def life(request_id: str, events: Sequence[Event]) -> Life | None:
     """Read one request's events, in the order of time. None: it was never sent."""
     sent: Event | None = None
     settled: Event | None = None
-    heard_ns = silence_ns = 0
     pieces: list[str] = []
+    heard_ns: list[int] = []
     stages: list[Event] = []
     guards: list[Event] = []
     for event in events:
         kind = event.kind
         if kind is TOKENS:
             pieces.append(str(event.detail.get("text", "")))
-            silence_ns = max(silence_ns, event.at_ns - (heard_ns or event.at_ns))
-            heard_ns = event.at_ns
+            heard_ns.append(event.at_ns)
         elif kind is STAGE:
             stages.append(event)
         elif kind is GUARD:
             guards.append(event)
         elif kind is SENT:
             sent = sent or event
-            heard_ns = heard_ns or event.at_ns
         elif kind in SETTLED:
             settled = settled or event
     if sent is None:
         return None
-    if settled is not None:
-        silence_ns = max(silence_ns, settled.at_ns - heard_ns)
     text = "".join(pieces)
-    return Life(request_id, sent, settled, text, heard_ns, silence_ns, tuple(stages), tuple(guards))
+    signs_ns = [sent.at_ns, *heard_ns]
+    ends_ns = [*heard_ns, signs_ns[-1] if settled is None else settled.at_ns]
+    silence_ns = max(end - sign for sign, end in zip(signs_ns, ends_ns, strict=True))
+    return Life(
+        request_id, sent, settled, text, signs_ns[-1], silence_ns, tuple(stages), tuple(guards)
+    )

@@ -157,10 +157,14 @@ class _Paused:
     paused: bool
 
     def read(self) -> Evidence:
+        """It bit when bytes wait for us: that we stopped reading says nothing of the stack."""
         detail: dict[str, Json] = {"paused": self.paused}
+        bit = self.paused
         if isinstance(self.clients, Measurable):
-            detail["unread_bytes"] = self.clients.unread_bytes(self.request_id, CALL_S)
-        return Evidence(self.paused, detail)
+            waiting = self.clients.unread_bytes(self.request_id, CALL_S)
+            detail["unread_bytes"] = waiting
+            bit = bit and bool(waiting)
+        return Evidence(bit, detail)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chaos.baseline import Baseline, control_rest, rest, steady
+from chaos.baseline import Baseline, control_rest, rest, steady, unread
 from chaos.event import Event, Kind
 from chaos.history import History
 from chaos.oracles.symptom import NAMED_MAX, Symptom, holds, unknown, violated
@@ -27,7 +27,7 @@ class ResourcesReturn:
         if bad := symptoms(history):
             return violated(self.name, bad)
         if why := unproven(history):
-            return unknown(self.name, why, missing(history))
+            return unknown(self.name, why, (*unread(history), *missing(history)))
         known = len(_baseline(history).names)
         return holds(self.name, f"all {known} resources are back at their baseline")
 
@@ -51,6 +51,8 @@ def unproven(history: History) -> str | None:
     """Why nothing can be said, where nothing leaked."""
     if not _baseline(history).names:
         return "no resource was read before the load"
+    if blind := unread(history):
+        return f"resources not readable before the load: {', '.join(blind[:NAMED_MAX])}"
     if gone := missing(history):
         return f"resources not readable after recovery: {', '.join(gone[:NAMED_MAX])}"
     return None

@@ -99,3 +99,15 @@ def test_a_node_that_cannot_be_read_any_more_proves_nothing() -> None:
     finding = ORACLE.judge(history(table))
     assert finding.answer is Answer.UNKNOWN
     assert finding.about == ("prefill-0/pages",)
+
+
+def test_a_probe_that_never_answered_before_has_no_baseline_and_proves_nothing() -> None:
+    """Its reading at the end may be a leak or not: nobody can say."""
+    silent = "0.15 resource unreadable decode-0/process why=late\n"
+    late = "6.05 resource reading decode-0/fds value=99 probe=decode-0/process\n"
+    run, control = read("prefill-0/pages", 0, 0), read("prefill-0/pages", 0, 0)
+    finding = ORACLE.judge(history(run + silent + late, control=control))
+    assert finding.answer is Answer.UNKNOWN
+    assert finding.about == ("decode-0/process",)
+    known = ORACLE.judge(history(run + silent + late, control=control + late))
+    assert known.answer is Answer.HOLDS
