@@ -109,12 +109,15 @@ class LoadProcess:
     def _write(self, data: bytes, deadline_s: float) -> None:
         assert self._child.stdin is not None
         pipe = self._child.stdin.fileno()
-        while data:
+        rest = data
+        while rest:
             left_s = max(0.0, deadline_s - time.monotonic())
             if not select.select([], [pipe], [], left_s)[1]:
+                if rest != data:  # the next command would begin in the middle of this one
+                    self._child.kill()
                 raise TimeoutError("the load generator does not read its commands")
             try:
-                data = data[os.write(pipe, data) :]
+                rest = rest[os.write(pipe, rest) :]
             except BrokenPipeError:
                 raise LoadGeneratorDied("it closed its standard input") from None
 

@@ -32,11 +32,18 @@ def plain(data: bytes) -> str:
 
 
 class LogTail:
-    """Hands each complete new line of a growing file to a reader, on a thread of its own."""
+    """Hands each complete new line of a growing file to a reader, on a thread of its own.
 
-    def __init__(self, path: Path, read: Callable[[str], None]) -> None:
+    When the file or the reader fails, `broken` hears why, once, and no line is read any more: a
+    log that nobody follows must not look like one that says nothing.
+    """
+
+    def __init__(
+        self, path: Path, read: Callable[[str], None], broken: Callable[[Exception], None]
+    ) -> None:
         self._path = path
         self._read = read
+        self._broken = broken
         self._offset = 0
         self._pending = b""
         self._closing = threading.Event()
@@ -51,9 +58,12 @@ class LogTail:
             self._thread.join(timeout_s)
 
     def _follow(self) -> None:
-        while not self._closing.wait(_LOOK_S):
+        try:
+            while not self._closing.wait(_LOOK_S):
+                self._look()
             self._look()
-        self._look()
+        except Exception as error:  # noqa: BLE001 - a thread has nobody to raise to
+            self._broken(error)
 
     def _look(self) -> None:
         try:

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from typing import Final
 
 from chaos.contracts import Node, Probe
-from chaos.event import Mark
+from chaos.event import Json, Kind, Mark
 from stack.clients import Clients
 from stack.frost import Frost
 from stack.ground import Ground
@@ -67,7 +67,11 @@ def follow(
         if found is not None:
             sink.tell(found)
 
-    tail = LogTail(process.log, read)
+    def broken(error: Exception) -> None:
+        why: dict[str, Json] = {"why": f"{process.log} is not followed any more: {error!r}"}
+        sink.tell(Mark(time.monotonic_ns(), process.name, Kind.TOOL_ERROR, "log", detail=why))
+
+    tail = LogTail(process.log, read, broken)
     tail.start()
     undo.callback(tail.close)
 

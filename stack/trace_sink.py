@@ -83,6 +83,13 @@ class TraceSink:
         self.tell(Mark(time.monotonic_ns(), "trace", Kind.TOOL_ERROR, "listener", detail=why))
 
     def _serve(self) -> None:
+        try:
+            self._hand_over()
+        except Exception as error:  # noqa: BLE001 - a thread has nobody to raise to
+            why: dict[str, Json] = {"why": f"marks are not read any more: {error!r}"}
+            self.tell(Mark(time.monotonic_ns(), "trace", Kind.TOOL_ERROR, "trace", detail=why))
+
+    def _hand_over(self) -> None:
         while True:
             for key, _ in self._selector.select():
                 if key.fileobj is self._woken:
@@ -135,7 +142,14 @@ def parse(line: bytes) -> Mark:
             attempt=None if raw.get("attempt") is None else int(raw["attempt"]),
             detail=_flat(raw.get("detail") or {}),
         )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ) as error:
         return _lost(f"not a mark: {error!r}", line)
 
 

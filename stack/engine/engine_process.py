@@ -8,7 +8,7 @@ import socket
 import sys
 import threading
 import traceback
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -19,7 +19,7 @@ from stack.engine.config import WorkerConfig
 from stack.engine.desk import CHANNEL_LINE_BYTES_MAX, Desk
 from stack.engine.failpoints import ENGINE_SITES, Armed, Failpoints
 from stack.engine.guards.skip_to_failed import SkipToFailed
-from stack.engine.half import decode_half, prefill_half
+from stack.engine.half import Chore, Surroundings, decode_half, prefill_half
 from stack.engine.knobs import Knobs
 from stack.engine.ledger import Ledger
 from stack.engine.order import Failure, Order
@@ -73,11 +73,8 @@ class EngineProcess:
         skip = SkipToFailed(self._knobs.on("skip_to_failed"))
         self._rooms = Rooms(self._ledger, self._failpoints, skip, self._desk.failed)
         build = prefill_half if self._config.role == "prefill" else decode_half
-        self._half = await build(
-            self._config, self._knobs, self._ledger, self._failpoints, self._rooms, self._desk
-        )
-        for chore in self._half.chores:
-            self._keep(chore)
+        around = Surroundings(self._ledger, self._failpoints, self._rooms, self._desk, self._keep)
+        self._half = await build(self._config, self._knobs, around)
         self._keep(self._rooms.sweep(self._half.timers))
         self._keep(self._beat())
         self._ready.set()
@@ -85,7 +82,7 @@ class EngineProcess:
         while (message := await self._desk.read()) is not None:
             self._take(message)
 
-    def _keep(self, chore: Coroutine[Any, Any, None]) -> None:
+    def _keep(self, chore: Chore) -> None:
         """A chore that fails is a bug, and a bug ends the engine where everybody sees it."""
         task = asyncio.get_running_loop().create_task(chore)
         self._tasks.add(task)
@@ -137,6 +134,7 @@ class EngineProcess:
     async def _beat(self) -> None:
         while True:
             self._desk.send("beat", **self._figures())
+            self._ledger.flush()
             await asyncio.sleep(BEAT_S)
 
     def _figures(self) -> dict[str, object]:

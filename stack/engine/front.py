@@ -148,6 +148,7 @@ class Front:
         """For ever: measure the engine's progress, and act when there is none."""
         while not ends.done():
             await asyncio.sleep(LOOK_S)
+            self._ledger.flush()
             figures = self._link.figures
             pending = max(figures.get("pending", 0), len(self._link.legs))
             now_s = time.monotonic()

@@ -41,13 +41,24 @@ Chore = Coroutine[Any, Any, None]
 
 
 @dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the engine process gives to either half. `keep` runs a chore, and ends the engine when
+    it fails."""
+
+    ledger: Ledger
+    failpoints: Failpoints
+    rooms: Rooms
+    desk: Desk
+    keep: Callable[[Chore], None]
+
+
+@dataclass(frozen=True, slots=True)
 class Half:
     """`figures` may be read from the IO thread at any time; `flush` runs in the step thread."""
 
     side: Side
     step: StepLoop
     timers: tuple[Timer, ...]
-    chores: tuple[Chore, ...]
     flush: Callable[[], None]
     figures: Callable[[], dict[str, object]]
 
@@ -84,23 +95,19 @@ def model(knobs: Knobs) -> Transformer:
     return Transformer(Shape(), knobs.seed, knobs.context_max, device)
 
 
-async def prefill_half(
-    config: WorkerConfig,
-    knobs: Knobs,
-    ledger: Ledger,
-    failpoints: Failpoints,
-    rooms: Rooms,
-    desk: Desk,
-) -> Half:
+async def prefill_half(config: WorkerConfig, knobs: Knobs, around: Surroundings) -> Half:
     assert config.bootstrap_port is not None
     bootstrap = BootstrapServer(uuid.uuid4().hex, _heartbeat_to_decode(knobs), lambda: side)
-    side = PrefillSide(config, ledger, failpoints, rooms, bootstrap, desk.handed_over)
+    side = PrefillSide(
+        config, around.ledger, around.failpoints, around.rooms, bootstrap, around.desk.handed_over
+    )
     scheduler = PrefillScheduler(
-        model(knobs), knobs, failpoints, _Outlet(asyncio.get_running_loop(), side)
+        model(knobs), knobs, around.failpoints, _Outlet(asyncio.get_running_loop(), side)
     )
     step = StepLoop(scheduler)
     side.attach(step, scheduler)
     await bootstrap.serve(config.host, config.bootstrap_port)
+    around.keep(bootstrap.beat())
 
     def figures() -> dict[str, object]:
         cached = scheduler.prefixes.idle_pages
@@ -116,26 +123,18 @@ async def prefill_half(
         side,
         step,
         (_bootstrap_timeout(knobs), _inflight_watchdog(knobs)),
-        (bootstrap.beat(),),
         scheduler.prefixes.flush,
         figures,
     )
 
 
-async def decode_half(
-    config: WorkerConfig,
-    knobs: Knobs,
-    ledger: Ledger,
-    failpoints: Failpoints,
-    rooms: Rooms,
-    desk: Desk,
-) -> Half:
+async def decode_half(config: WorkerConfig, knobs: Knobs, around: Surroundings) -> Half:
     assert config.kv_port is not None
-    lines = _Lines(config, _heartbeat_to_prefill(knobs))
-    side = DecodeSide(ledger, failpoints, rooms, desk.tokens, lines.to)
+    lines = _Lines(config, _heartbeat_to_prefill(knobs), around.keep)
+    side = DecodeSide(around.ledger, around.failpoints, around.rooms, around.desk.tokens, lines.to)
     lines.listener = side
     scheduler = DecodeScheduler(
-        model(knobs), knobs, failpoints, _Outlet(asyncio.get_running_loop(), side)
+        model(knobs), knobs, around.failpoints, _Outlet(asyncio.get_running_loop(), side)
     )
     step = StepLoop(scheduler)
     receiver = KvReceiver(PageWriter(scheduler.cache), knobs.kv_pages, side)
@@ -143,6 +142,7 @@ async def decode_half(
     verification = KvVerification(knobs.on("kv_verification"))
     side.attach(step, scheduler, receiver, quarantine, verification)
     await receiver.serve(config.host, config.kv_port)
+    around.keep(side.watch_drains())
 
     def figures() -> dict[str, object]:
         return {
@@ -156,7 +156,7 @@ async def decode_half(
         _bootstrap_timeout(knobs),
         WaitingTimeout(knobs.on("waiting_timeout"), knobs.waiting_timeout_s),
     )
-    return Half(side, step, timers, (side.watch_drains(),), _nothing, figures)
+    return Half(side, step, timers, _nothing, figures)
 
 
 class PageWriter:
@@ -176,11 +176,13 @@ class PageWriter:
 class _Lines:
     """A decode's lines to prefills, opened when a room first needs one, and then kept."""
 
-    def __init__(self, config: WorkerConfig, heartbeat: HeartbeatToPrefill) -> None:
+    def __init__(
+        self, config: WorkerConfig, heartbeat: HeartbeatToPrefill, keep: Callable[[Chore], None]
+    ) -> None:
         self._config = config
         self._heartbeat = heartbeat
+        self._keep = keep
         self._lines: dict[tuple[str, int], PrefillPeer] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
         self._hello = line(
             "hello", name=config.name, instance=uuid.uuid4().hex, kv_port=config.kv_port
         )
@@ -193,9 +195,8 @@ class _Lines:
             name = f"prefill at {host}:{port}"
             peer = PrefillPeer(name, self._hello, self._heartbeat, self.listener)
             self._lines[host, port] = peer
-            loop = asyncio.get_running_loop()
-            where = self._config.detour("bootstrap", port)
-            self._tasks |= {loop.create_task(peer.run(host, where)), loop.create_task(peer.beat())}
+            self._keep(peer.run(host, self._config.detour("bootstrap", port)))
+            self._keep(peer.beat())
         return peer
 
 

@@ -50,6 +50,10 @@ class Ledger:
         self.acts[guard] += 1
         self._trace.mark(Kind.GUARD, about, None, room, {"guard": guard, "why": why})
 
+    def flush(self) -> None:
+        """Called again and again: a mark that waits, or was lost, is told without a next one."""
+        self._trace.flush()
+
     def census(self) -> dict[str, int]:
         """Open requests by stage."""
         with self._lock:

@@ -16,16 +16,17 @@ from chaos.stage import Stage
 class Trace:
     """JSON lines over a unix stream socket, one connection a process. Thread-safe.
 
-    A line that does not fit is dropped and counted; the next one that fits is preceded by a
-    mark of kind "lost", so that whoever reads knows that the evidence has a hole. For the same
-    reason a path where nobody listens is an error (ConnectionError) and not a silent worker.
+    A line that does not fit is dropped and counted; a mark of kind "lost" comes before the next
+    one that fits, or with the next `flush`, so that whoever reads knows that the evidence has a
+    hole. For the same reason a path where nobody listens is an error (ConnectionError) and not a
+    silent worker.
     """
 
     def __init__(self, path: str | None, actor: str) -> None:
         self._actor = actor
         self._lock = threading.Lock()
         self._rest = b""  # the end of a line that the socket took only in part
-        self._lost = 0
+        self.lost = 0  # marks that nobody was told of yet
         self._socket = _connected(path) if path else None
 
     def mark(
@@ -39,14 +40,22 @@ class Trace:
         if self._socket is None:
             return
         with self._lock:
-            line = self._line(kind, about, stage, attempt, detail or {})
-            if self._lost:
-                lost = self._line(Kind.LOST, self._actor, None, None, {"count": self._lost})
-                line = lost + line
+            line = self._hole() + self._line(kind, about, stage, attempt, detail or {})
             if self._send(line):
-                self._lost = 0
+                self.lost = 0
             else:
-                self._lost += 1
+                self.lost += 1
+
+    def flush(self) -> None:
+        """Tell now what waits and what was lost: the next mark may never come."""
+        with self._lock:
+            if (self._rest or self.lost) and self._send(self._hole()):
+                self.lost = 0
+
+    def _hole(self) -> bytes:
+        if not self.lost:
+            return b""
+        return self._line(Kind.LOST, self._actor, None, None, {"count": self.lost})
 
     def _line(
         self,
@@ -73,7 +82,7 @@ class Trace:
         if self._rest:
             return False
         rest = self._push(line)
-        if rest == line:
+        if line and rest == line:
             return False
         self._rest = rest
         return True

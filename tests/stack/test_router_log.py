@@ -13,6 +13,12 @@ from stack.log_tail import LogTail, last_lines
 from stack.routers.router_log import mark
 
 WAIT_S = 5.0
+
+
+def _unexpected(error: Exception) -> None:
+    raise AssertionError(error)
+
+
 SGL_ERROR = (
     "2026-11-30 16:14:30 ERROR http_request{method=POST uri=/v1/completions version=HTTP/1.1 "
     'module="smg" request_id="r7" status_code=503 latency=975}: smg::response: '
@@ -72,7 +78,7 @@ def test_a_tail_hands_over_whole_lines_without_colours_as_they_are_written(
 ) -> None:
     lines: queue.Queue[str] = queue.Queue()
     path = tmp_path / "router.log"
-    tail = LogTail(path, lines.put)
+    tail = LogTail(path, lines.put, _unexpected)
     tail.start()
     try:
         with path.open("wb", buffering=0) as log:
@@ -87,11 +93,26 @@ def test_a_tail_hands_over_whole_lines_without_colours_as_they_are_written(
 def test_what_is_written_before_the_close_is_still_read(tmp_path: Path) -> None:
     seen: list[Mark | None] = []
     path = tmp_path / "router.log"
-    tail = LogTail(path, lambda line: seen.append(mark(line)))
+    tail = LogTail(path, lambda line: seen.append(mark(line)), _unexpected)
     tail.start()
     path.write_text(SGL_ERROR + "\n")
     tail.close()
     assert [one.about for one in seen if one] == ["r7"]
+
+
+def test_a_tail_whose_reader_fails_says_so_once_and_ends(tmp_path: Path) -> None:
+    path = tmp_path / "router.log"
+    path.write_text("one\ntwo\n")
+    why: queue.Queue[Exception] = queue.Queue()
+
+    def read(line: str) -> None:
+        raise ZeroDivisionError(line)
+
+    tail = LogTail(path, read, why.put)
+    tail.start()
+    assert str(why.get(timeout=WAIT_S)) == "one"
+    tail.close()
+    assert why.empty()
 
 
 def test_the_last_lines_say_when_there_are_none(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ import pytest
 
 from chaos.event import Kind, Mark
 from chaos.stage import Stage
+from stack import trace_sink
+from stack.engine.trace import Trace
 from stack.trace_sink import TraceSink, parse
 
 WAIT_S = 5.0
@@ -109,12 +111,48 @@ def test_a_listener_that_raises_is_expelled_and_the_others_learn_of_it(sink: Tra
         assert heard.get(timeout=WAIT_S).kind is Kind.STAGE
 
 
+def test_a_sink_that_breaks_says_so(sink: TraceSink, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: bytes) -> Mark:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(trace_sink, "parse", broken)
+    heard: queue.Queue[Mark] = queue.Queue()
+    with sink.observe(heard.put), node(sink) as caller:
+        caller.sendall(line())
+        mark = heard.get(timeout=WAIT_S)
+    assert mark.kind is Kind.TOOL_ERROR
+    assert "ZeroDivisionError" in str(mark.detail["why"])
+
+
+def test_a_mark_that_was_lost_is_told_of_by_the_next_flush(tmp_path: Path) -> None:
+    """A worker that is killed after its last mark has no next one to tell of the hole."""
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind(str(tmp_path / "door"))
+        door.listen()
+        trace = Trace(str(tmp_path / "door"), "decode-0")
+        reader, _ = door.accept()
+        with reader:
+            sent = 0
+            while not trace.lost:  # nobody reads: sooner or later the socket is full
+                trace.mark(Kind.STAGE, f"r{sent}", Stage.DECODE)
+                sent += 1
+            reader.settimeout(WAIT_S)
+            marks = b""
+            while b"lost" not in marks:
+                marks += reader.recv(1 << 16)
+                trace.flush()
+        assert marks.count(b"\n") == sent  # all but the lost one, and the mark that tells of it
+        trace.close()
+
+
 def test_closing_removes_the_socket_s_file(tmp_path: Path) -> None:
     sink = TraceSink(tmp_path / "trace.sock")
     sink.close()
     assert not sink.path.exists()
 
 
-@pytest.mark.parametrize("text", [b"", b"[]", b"null", b"3", b"\xff", b'{"at_ns": null}'])
+@pytest.mark.parametrize(
+    "text", [b"", b"[]", b"null", b"3", b"\xff", b'{"at_ns": null}', b'{"at_ns": 1e999}']
+)
 def test_anything_else_parses_to_a_lost_mark(text: bytes) -> None:
     assert parse(text).kind is Kind.LOST
