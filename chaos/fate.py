@@ -82,8 +82,8 @@ def fates(history: History) -> tuple[Fate, ...]:
     and its client was never without a token for longer than `settle_s`.
 
     A request that never ended *hung* when `settle_s` was over since it was affected. Tokens that
-    still come put that off, until `settle_s` after the moment at which it ended in the control: a
-    long stream is not a hang, and one that trickles is not excused for ever.
+    still come, never `settle_s` apart, put that off, until `settle_s` after the moment at which
+    it ended in the control: a long stream is not a hang, and a trickle is not excused for ever.
 
     An affected request was *caught* when it ended with an honest error, or late but completely,
     and a guard's own event names it. The guard's budget counts from the moment at which the
@@ -117,7 +117,8 @@ class _Reading:
         after_s = seconds(max(0, end_ns - from_ns))
         bound_ns = from_ns + ns(self._budgets.settle_s)
         if life.settled is None:
-            bound_ns = max(bound_ns, self._due_ns(life) + ns(self._budgets.settle_s))
+            if life.silence_ns < ns(self._budgets.settle_s):
+                bound_ns = max(bound_ns, self._due_ns(life) + ns(self._budgets.settle_s))
             state = State.HUNG if end_ns >= bound_ns else State.UNDECIDED
             return Fate(life, state, strikes, after_s, bound_ns)
         if self._unaffected(life, life.settled):

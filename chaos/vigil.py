@@ -32,10 +32,17 @@ class Vigil:
                 self._waiting[mark.about] = mark.at_ns
             elif mark.kind in SETTLED:
                 self._waiting.pop(mark.about, None)
-            elif mark.kind is Kind.TOKENS and mark.about in self._waiting:
-                self._waiting[mark.about] = mark.at_ns
+            elif mark.kind is Kind.TOKENS:
+                self._hear_token(mark)
             elif mark.kind is Kind.STRUCK:
                 self._struck_ns = max(self._struck_ns, mark.at_ns)
+
+    def _hear_token(self, mark: Mark) -> None:
+        """A token that comes after the bound, when the fault was healed, excuses nothing."""
+        since_ns = self._waiting.get(mark.about)
+        if since_ns is not None:
+            in_time = mark.at_ns - max(since_ns, self._struck_ns) <= self._patience_ns
+            self._waiting[mark.about] = mark.at_ns if in_time else since_ns
 
     def is_hopeless(self, now_ns: int) -> bool:
         """True when some request waits, and all that do have waited long enough to be hung."""

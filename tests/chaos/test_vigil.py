@@ -25,6 +25,7 @@ BUDGETS = Budgets(settle_s=6.0, detect_s=4.0)
         ("1 client sent r1\n 2 client cancelled r1", 99.0, False),
         ("1 client sent r1\n 5 client tokens r1 text=a", 7.2, False),  # a long stream is no hang
         ("1 client sent r1\n 5 client tokens r1 text=a", 11.2, True),
+        ("1 client sent r1\n 7.2 client tokens r1 text=a", 7.3, True),  # thawed too late
         ("1 client sent r1\n 6 client finished r1\n 7 client tokens r1 text=a", 99.0, False),
     ],
 )

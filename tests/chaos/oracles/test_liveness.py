@@ -71,3 +71,12 @@ def test_a_stream_whose_tokens_still_come_is_not_hung_until_it_is_overdue() -> N
     # In the control it took one second: by 8 s a trickle is no excuse.
     usual = f"{BEGIN} 2.0 client finished r1 {DONE}"
     assert ORACLE.judge(history(cut, control=usual)).answer is Answer.VIOLATED
+
+
+def test_a_stream_that_goes_on_after_the_heal_had_hung_all_the_same() -> None:
+    frozen = "0.2 run phase disturb\n 1.0 client sent r1\n 2.0 client tokens r1 text=a\n"
+    struck = "2.1 fault struck S1 bit=true\n 9.0 fault healed S1 bit=true\n"
+    thawed = f"{frozen}{struck} 9.1 client tokens r1 text=b\n 10.0 run phase recover"
+    long = f"{frozen} 20.0 client finished r1 {DONE}"
+    finding = ORACLE.judge(history(thawed, control=long, strikes=[strike()]))
+    assert finding.answer is Answer.VIOLATED
