@@ -20,7 +20,7 @@ from kernels.rmsnorm import rmsnorm
 from kernels.rope import rope
 from kernels.sample import sample_greedy, sample_seeded
 from kernels.split_merge import COMBINES, SplitLaunch
-from kernels.v4_decode import v4_decode
+from kernels.v4_decode import Cache, QuantisedRows, v4_decode
 
 BF16 = torch.bfloat16
 E4M3 = torch.float8_e4m3fn
@@ -79,11 +79,18 @@ def decode_mla(heads: int, cache: torch.dtype, combine: str) -> None:
                latent_scale=floats(PAGES, PAGE) if cache == E4M3 else None)  # fmt: skip
 
 
-def decode_v4(combine: str) -> None:
+def decode_v4(cache: torch.dtype, combine: str) -> None:
     """DeepSeek-V4-Flash on one of four GPUs: 16 heads, 512 chosen rows."""
-    v4_decode(empty(1, 16, 512), empty(PAGES, PAGE, 512), empty(4096, 512), integers(1, PAGES),
+    near, far = (sparse_rows(cache, *rows) for rows in ((PAGES, PAGE), (4096,)))
+    v4_decode(empty(1, 16, 512), near, far, integers(1, PAGES),
               integers(1), integers(1, 512), integers(1), floats(16),
               SplitLaunch(SPLITS, combine), softmax_scale=0.04)  # fmt: skip
+
+
+def sparse_rows(cache: torch.dtype, *rows: int) -> Cache:
+    if cache != E4M3:
+        return empty(*rows, 512)
+    return QuantisedRows(empty(*rows, 448, dtype=E4M3), empty(*rows, 64), floats(*rows, 7))
 
 
 def prefill(dim: int, cache: torch.dtype) -> None:
@@ -103,13 +110,13 @@ def shipped() -> Iterator[Configuration]:
     """All configurations, in the order of the table."""
     for combine in COMBINES:
         yield from decode(combine)
-        name = f"v4_decode-bf16-{combine}"
-        yield Configuration(name, partial(decode_v4, combine), SPILLS.get(name, {}), ALL)
     for dtype, cache in DTYPES.items():
         for dim in (64, 128):
             yield Configuration(f"prefill_attention-d{dim}-{dtype}", partial(prefill, dim, cache))
         yield Configuration(f"kv_write-8x128-{dtype}", partial(write, 8, 128, cache))
         yield Configuration(f"kv_write-1x512-{dtype}", partial(write, 1, 512, cache))
+    # The quantised part of a row of DeepSeek-V4-Flash: a scale for each 64 dimensions.
+    yield Configuration("kv_write-7x64-e4m3", partial(write, 7, 64, E4M3))
     yield from rows()
 
 
@@ -144,3 +151,5 @@ def decode(combine: str) -> Iterator[Configuration]:
         name = f"mla_decode-{dtype}-{combine}"
         yield Configuration(name, partial(decode_mla, 128, cache, combine),
                             architectures=targets)  # fmt: skip
+        name = f"v4_decode-{dtype}-{combine}"
+        yield Configuration(name, partial(decode_v4, cache, combine), SPILLS.get(name, {}), targets)

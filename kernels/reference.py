@@ -95,7 +95,10 @@ def v4_decode(query: torch.Tensor, window_cache: torch.Tensor, compressed_cache:
               block_table: torch.Tensor, context_lens: torch.Tensor, chosen: torch.Tensor,
               chosen_counts: torch.Tensor, sinks: torch.Tensor, *, softmax_scale: float,
               window: int, compute: torch.dtype = torch.float64) -> torch.Tensor:  # fmt: skip
-    """Shapes as in `v4_decode.v4_decode`; the sink is a key whose value is zero."""
+    """Shapes as in `v4_decode.v4_decode`; the sink is a key whose value is zero.
+
+    A quantised cache is given as what `whole_rows` makes of it.
+    """
     out = torch.zeros(query.shape, dtype=compute, device=query.device)
     for request in range(query.shape[0]):
         context = int(context_lens[request])
@@ -107,6 +110,14 @@ def v4_decode(query: torch.Tensor, window_cache: torch.Tensor, compressed_cache:
         weights = torch.cat([scores, sinks[:, None].to(compute)], 1).softmax(-1)
         out[request] = weights[:, :-1] @ rows
     return out
+
+
+def whole_rows(latents: torch.Tensor, ropes: torch.Tensor, scales: torch.Tensor,
+               compute: torch.dtype = torch.float64) -> torch.Tensor:  # fmt: skip
+    """The rows of a `v4_decode.QuantisedRows` in the computing precision: [..., latent]."""
+    groups = latents.to(torch.float64).view(*scales.shape, -1)
+    coded = (groups * scales[..., None].to(torch.float64)).flatten(-2)
+    return torch.cat([coded.to(compute), ropes.to(compute)], -1)
 
 
 def kv_write(rows: torch.Tensor, cache: torch.Tensor, slots: torch.Tensor,

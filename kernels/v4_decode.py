@@ -4,7 +4,12 @@ Every query head reads the same rows, 512 wide, key and value at once (the last 
 already turned by RoPE). The rows of a request are the last `window` tokens, from a paged cache, and
 then the compressed rows that the indexer chose (or all of them, at the higher ratio), given as row
 numbers of a flat cache. A learned logit per head, the attention sink, takes part in the softmax and
-has no value. A tile is 16 query heads of one request. Caches are bf16.
+has no value. A tile is 16 query heads of one request.
+
+Caches are bf16, or quantised as FlashMLA's for this model: all but the last 64 dimensions in e4m3
+with a scale for each 64 of them, and those 64 in the query's dtype, as positions do not survive 8
+bits. FlashMLA packs the three into 584 bytes a row, with scales that are powers of two; here they
+are three tensors, and scales are float32.
 """
 # ruff: noqa: ANN001, ANN201, N803, PLR0913, PLR0917 - Triton's own conventions:
 #   untyped runtime arguments, capitals for compile-time ones, as many of both as there are
@@ -17,6 +22,7 @@ has no value. A tile is 16 query heads of one request. Caches are bf16.
 #   (Triton compiles the bodies; a type checker cannot follow it)
 
 import math
+from dataclasses import dataclass
 
 import torch
 import triton
@@ -41,32 +47,60 @@ from kernels.split_merge import (
 LATENT_DIMS = (32, 64, 128, 256, 512)  # 512 is the model's; the others are for scaled launches
 PAGE_SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
 DTYPES = (torch.bfloat16, torch.float32)
+E4M3 = torch.float8_e4m3fn
+ROPE = 64  # dimensions that are never quantised
+GROUP = 64  # dimensions that share a scale
 TILE_HEADS = 16
 WINDOW = 128
 BLOCK_TOKENS = 32
+STEP_QUANTISED = 16  # rows at a time: 32, turned into the query's dtype, would spill
 LOG2_E = tl.constexpr(math.log2(math.e))
 
 
 @triton.jit
-def row_pointers(window_cache, compressed_cache, pages, chosen, rows, context, in_window, valid,
-                 LATENT: tl.constexpr, PAGE: tl.constexpr):  # fmt: skip
-    """Where rows [N] of a request begin, and which of them exist: window first, then the chosen."""
+def locate_rows(pages, chosen, rows, context, in_window, valid, PAGE: tl.constexpr):
+    """Where rows [N] of a request are, window first and then the chosen: whether in the window's
+    cache, at which slot of their cache, and which of them exist."""
     of_window = rows < in_window
     position = context - in_window + rows
     page = tl.load(pages + position // PAGE, mask=valid & of_window, other=0).to(tl.int64)
     index = tl.load(chosen + rows - in_window, mask=valid & (rows >= in_window), other=0)
-    exists = valid & (index >= 0)
-    near = window_cache + (page * PAGE + position % PAGE) * LATENT
-    far = compressed_cache + tl.maximum(index, 0).to(tl.int64) * LATENT
-    return tl.where(of_window, near, far), exists
+    slots = tl.where(of_window, page * PAGE + position % PAGE, tl.maximum(index, 0).to(tl.int64))
+    return of_window, slots, valid & (index >= 0)
 
 
 @triton.jit
-def attend_block(q, state, pointers, exists, scale_log2e, LATENT: tl.constexpr):
+def load_latents(window, compressed, of_window, slots, exists, dtype: tl.constexpr,
+                 LATENT: tl.constexpr, ROPE: tl.constexpr, GROUP: tl.constexpr,
+                 QUANTISED: tl.constexpr):  # fmt: skip
+    """Rows [N, LATENT] of either cache (latents, ropes, scales); zeros where none exists."""
+    dims = tl.arange(0, LATENT)[None, :]
+    near = of_window[:, None]
+    there = exists[:, None]
+    if QUANTISED:
+        groups: tl.constexpr = LATENT // GROUP  # the last of them is RoPE's
+        group = tl.arange(0, groups)[None, :]
+        lane = tl.arange(0, GROUP)[None, None, :]
+        is_coded = there & (group < groups - 1)
+        codes = tl.where(near, window[0], compressed[0]) + slots[:, None] * (LATENT - ROPE)
+        scales = tl.where(near, window[2], compressed[2]) + slots[:, None] * (groups - 1)
+        value = tl.load((codes + group * GROUP)[:, :, None] + lane, mask=is_coded[:, :, None],
+                        other=0.0).to(tl.float32)  # fmt: skip
+        value *= tl.load(scales + group, mask=is_coded, other=0.0)[:, :, None]
+        ropes = tl.where(near, window[1], compressed[1]) + slots[:, None] * ROPE
+        turned = tl.load(ropes + tl.arange(0, GROUP)[None, :], mask=there, other=0.0).to(dtype)
+        whole = tl.where((group < groups - 1)[:, :, None], value.to(dtype), turned[:, None, :])
+        latents = tl.reshape(whole, [whole.shape[0], LATENT])
+    else:
+        pointers = tl.where(near, window[0], compressed[0]) + slots[:, None] * LATENT + dims
+        latents = tl.load(pointers, mask=there, other=0.0)
+    return latents
+
+
+@triton.jit
+def attend_block(q, state, latents, exists, scale_log2e):
     """One block of rows of the online softmax; a row that does not exist weighs nothing."""
     peak, total, mixed = state
-    dims = tl.arange(0, LATENT)
-    latents = tl.load(pointers[:, None] + dims[None, :], mask=exists[:, None], other=0.0)
     scores = tl.dot(q, tl.trans(latents), input_precision="ieee") * scale_log2e
     scores = tl.where(exists[None, :], scores, MASKED)
     new_peak = tl.maximum(peak, tl.max(scores, 1))
@@ -80,11 +114,12 @@ def attend_block(q, state, pointers, exists, scale_log2e, LATENT: tl.constexpr):
 
 
 @triton.jit
-def attend_split(query, window_cache, compressed_cache, block_table, chosen, sinks, context, count,
+def attend_split(query, window, compressed, block_table, chosen, sinks, context, count,
                  partials, lses, tile, split, n_splits, scale_log2e, tiles_per_request,
                  table_width, chosen_max, HEADS: tl.constexpr, LATENT: tl.constexpr,
-                 PAGE: tl.constexpr, WINDOW: tl.constexpr,
-                 BLOCK_TOKENS: tl.constexpr):  # fmt: skip
+                 ROPE: tl.constexpr, GROUP: tl.constexpr, PAGE: tl.constexpr,
+                 WINDOW: tl.constexpr, BLOCK_TOKENS: tl.constexpr, STEP: tl.constexpr,
+                 QUANTISED: tl.constexpr):  # fmt: skip
     """Attend to the rows of one split; store its normalised output and base-2 LSE."""
     request = (tile // tiles_per_request).to(tl.int64)
     head = (tile % tiles_per_request) * HEADS + tl.arange(0, HEADS)
@@ -97,15 +132,15 @@ def attend_split(query, window_cache, compressed_cache, block_table, chosen, sin
     total = tl.where(first_split, 1.0, 0.0)
     mixed = tl.zeros([HEADS, LATENT], tl.float32)
     per_split = blocks_per_split(count, n_splits, BLOCK_TOKENS)
-    last = tl.minimum((split + 1) * per_split, tl.cdiv(count, BLOCK_TOKENS))
-    for block in range(split * per_split, last):
-        rows = block * BLOCK_TOKENS + tl.arange(0, BLOCK_TOKENS)
-        pointers, exists = row_pointers(
-            window_cache, compressed_cache, block_table + request * table_width,
-            chosen + request * chosen_max, rows, context, tl.minimum(context, WINDOW),
-            rows < count, LATENT, PAGE)  # fmt: skip
-        peak, total, mixed = attend_block(q, (peak, total, mixed), pointers, exists, scale_log2e,
-                                          LATENT)  # fmt: skip
+    end = tl.minimum((split + 1) * per_split * BLOCK_TOKENS, count)
+    for begin in range(split * per_split * BLOCK_TOKENS, end, STEP):
+        rows = begin + tl.arange(0, STEP)
+        of_window, slots, exists = locate_rows(
+            block_table + request * table_width, chosen + request * chosen_max, rows, context,
+            tl.minimum(context, WINDOW), rows < count, PAGE)  # fmt: skip
+        latents = load_latents(window, compressed, of_window, slots, exists, q.dtype, LATENT,
+                               ROPE, GROUP, QUANTISED)  # fmt: skip
+        peak, total, mixed = attend_block(q, (peak, total, mixed), latents, exists, scale_log2e)
     at = (row * n_splits + split).to(tl.int64)
     seen = tl.where(total > 0, total, 1.0)
     tl.store(partials + at[:, None] * LATENT + dims[None, :], mixed / seen[:, None])
@@ -114,22 +149,25 @@ def attend_split(query, window_cache, compressed_cache, block_table, chosen, sin
 
 @triton.jit(do_not_specialize=["n_tiles", "n_splits", "tiles_per_request", "table_width",
                                "chosen_max"])  # fmt: skip
-def v4_decode_kernel(query, window_cache, compressed_cache, block_table, chosen, sinks,
+def v4_decode_kernel(query, window_latents, window_ropes, window_scales, compressed_latents,
+                     compressed_ropes, compressed_scales, block_table, chosen, sinks,
                      context_lens, counts, partials, lses, counters, out,
                      n_tiles, n_splits, scale_log2e, tiles_per_request, table_width, chosen_max,
-                     HEADS: tl.constexpr, LATENT: tl.constexpr, PAGE: tl.constexpr,
-                     WINDOW: tl.constexpr, BLOCK_TOKENS: tl.constexpr, COMBINE: tl.constexpr,
-                     SPLIT_FASTEST: tl.constexpr, COLUMNS: tl.constexpr,
+                     HEADS: tl.constexpr, LATENT: tl.constexpr, ROPE: tl.constexpr,
+                     GROUP: tl.constexpr, PAGE: tl.constexpr, WINDOW: tl.constexpr,
+                     BLOCK_TOKENS: tl.constexpr, STEP: tl.constexpr, COMBINE: tl.constexpr,
+                     SPLIT_FASTEST: tl.constexpr, COLUMNS: tl.constexpr, QUANTISED: tl.constexpr,
                      POLL_TIMEOUT_NS: tl.constexpr):  # fmt: skip
     """Sparse attention of one (tile, split), and its part of the merge; counts are of rows."""
     tile, split = locate(n_tiles, n_splits, SPLIT_FASTEST)
     count = tl.load(counts + tile // tiles_per_request)
     if split < used_splits(count, n_splits, BLOCK_TOKENS):
         context = tl.load(context_lens + tile // tiles_per_request)
-        attend_split(query, window_cache, compressed_cache, block_table, chosen, sinks, context,
-                     count, partials, lses, tile, split, n_splits, scale_log2e,
-                     tiles_per_request, table_width, chosen_max, HEADS, LATENT, PAGE, WINDOW,
-                     BLOCK_TOKENS)  # fmt: skip
+        attend_split(query, (window_latents, window_ropes, window_scales),
+                     (compressed_latents, compressed_ropes, compressed_scales), block_table,
+                     chosen, sinks, context, count, partials, lses, tile, split, n_splits,
+                     scale_log2e, tiles_per_request, table_width, chosen_max, HEADS, LATENT, ROPE,
+                     GROUP, PAGE, WINDOW, BLOCK_TOKENS, STEP, QUANTISED)  # fmt: skip
         combine(partials, lses, out, counters, counts, tile, split, n_splits, tiles_per_request,
                 HEADS, HEADS, LATENT, BLOCK_TOKENS, COMBINE, COLUMNS,
                 POLL_TIMEOUT_NS)  # fmt: skip
@@ -139,7 +177,23 @@ def v4_decode_kernel(query, window_cache, compressed_cache, block_table, chosen,
                                POLL_TIMEOUT_NS)  # fmt: skip
 
 
-def v4_decode(query: torch.Tensor, window_cache: torch.Tensor, compressed_cache: torch.Tensor,
+@dataclass(frozen=True, slots=True)
+class QuantisedRows:
+    """A cache of latents of which all but the last 64 dimensions are e4m3.
+
+    latents [..., latent - 64] e4m3; ropes [..., 64] in the query's dtype; scales
+    [..., (latent - 64) / 64] float32, what each 64 of the latents are multiplied by.
+    """
+
+    latents: torch.Tensor
+    ropes: torch.Tensor
+    scales: torch.Tensor
+
+
+Cache = torch.Tensor | QuantisedRows
+
+
+def v4_decode(query: torch.Tensor, window_cache: Cache, compressed_cache: Cache,
               block_table: torch.Tensor, context_lens: torch.Tensor, chosen: torch.Tensor,
               chosen_counts: torch.Tensor, sinks: torch.Tensor, launch: SplitLaunch, *,
               softmax_scale: float, window: int = WINDOW, block_tokens: int = BLOCK_TOKENS,
@@ -149,56 +203,98 @@ def v4_decode(query: torch.Tensor, window_cache: torch.Tensor, compressed_cache:
     query [requests, heads, latent]; window_cache [pages, page, latent] with block_table
     [requests, width] int32 and context_lens [requests] int32; compressed_cache [rows, latent] with
     chosen [requests, k] int32, row numbers (a negative one is a hole), of which the first
-    chosen_counts [requests] int32 are used; sinks [heads] float32. ValueError otherwise.
+    chosen_counts [requests] int32 are used; sinks [heads] float32. Both caches have the query's
+    dtype, or both are QuantisedRows. ValueError otherwise.
     """
-    require_launchable(query=query, window_cache=window_cache, compressed_cache=compressed_cache,
-                       block_table=block_table, context_lens=context_lens, chosen=chosen,
-                       chosen_counts=chosen_counts, sinks=sinks, out=out)  # fmt: skip
-    require_v4(query, window_cache, compressed_cache, window)
-    require_dtypes(query, window_cache, compressed_cache, sinks)
+    near, far = parts(window_cache), parts(compressed_cache)
+    require_launchable(query=query, block_table=block_table, context_lens=context_lens,
+                       chosen=chosen, chosen_counts=chosen_counts, sinks=sinks, out=out,
+                       window_latents=near[0], window_ropes=near[1], window_scales=near[2],
+                       compressed_latents=far[0], compressed_ropes=far[1],
+                       compressed_scales=far[2])  # fmt: skip
+    require_v4(query, near[0], window)
+    require_caches(query, window_cache, compressed_cache)
+    require_sinks(query, sinks)
     require_index(query.shape[0], block_table, context_lens, chosen, chosen_counts)
     requests, heads, latent = query.shape
     tiles = requests * heads // TILE_HEADS
     out = torch.empty_like(query) if out is None else out
     counts = context_lens.clamp(max=window) + chosen_counts
     scratch = Partials.allocate(requests * heads, latent, tiles, launch, query.device)
+    quantised = isinstance(window_cache, QuantisedRows)
     v4_decode_kernel[(tiles * launch.splits,)](
-        query, window_cache, compressed_cache, block_table, chosen, sinks, context_lens, counts,
+        query, *near, *far, block_table, chosen, sinks, context_lens, counts,
         scratch.outputs, scratch.lses, scratch.counters, out,
         tiles, launch.splits, math.log2(math.e) * softmax_scale, heads // TILE_HEADS,
-        block_table.shape[1], chosen.shape[1], HEADS=TILE_HEADS, LATENT=latent,
-        PAGE=window_cache.shape[1], WINDOW=window, BLOCK_TOKENS=block_tokens,
+        block_table.shape[1], chosen.shape[1], HEADS=TILE_HEADS, LATENT=latent, ROPE=ROPE,
+        GROUP=GROUP, PAGE=near[0].shape[1], WINDOW=window, BLOCK_TOKENS=block_tokens,
+        STEP=min(block_tokens, STEP_QUANTISED) if quantised else block_tokens,
         COMBINE=COMBINES[launch.combine], SPLIT_FASTEST=launch.order == "split_fastest",
-        COLUMNS=SLICE_COLUMNS, POLL_TIMEOUT_NS=launch.poll_timeout_ns, num_warps=4,
-        num_stages=2)  # fmt: skip
+        COLUMNS=SLICE_COLUMNS, QUANTISED=quantised, POLL_TIMEOUT_NS=launch.poll_timeout_ns,
+        num_warps=8 if quantised else 4, num_stages=2)  # fmt: skip
     if launch.combine == "two_pass":
         second_pass(scratch, out, counts, TILE_HEADS, block_tokens)
     return out
 
 
-def require_v4(query: torch.Tensor, window_cache: torch.Tensor, compressed_cache: torch.Tensor,
-               window: int) -> None:  # fmt: skip
-    """ValueError unless shapes and dtypes are ones the kernel was written for."""
+def parts(cache: Cache) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
+    """A cache as the kernel takes it: latents, ropes, scales."""
+    if isinstance(cache, QuantisedRows):
+        return cache.latents, cache.ropes, cache.scales
+    return cache, None, None
+
+
+def require_v4(query: torch.Tensor, window_latents: torch.Tensor, window: int) -> None:
+    """ValueError unless heads, width, page and window are ones the kernel was written for."""
     _, heads, latent = query.shape
     if heads % TILE_HEADS:
         raise ValueError(f"{heads} query heads are not supported: use a multiple of {TILE_HEADS}")
     if latent not in LATENT_DIMS:
         raise ValueError(f"latent dim {latent} is not supported: use one of {LATENT_DIMS}")
-    if window_cache.shape[1] not in PAGE_SIZES:
-        raise ValueError(f"page size {window_cache.shape[1]}: use one of {PAGE_SIZES}")
-    if window_cache.shape[2:] != (latent,) or compressed_cache.shape[1:] != (latent,):
-        raise ValueError(f"caches must be [pages, page, {latent}] and [rows, {latent}]")
+    if window_latents.shape[1] not in PAGE_SIZES:
+        raise ValueError(f"page size {window_latents.shape[1]}: use one of {PAGE_SIZES}")
     if window < 1:
         raise ValueError(f"window must be at least 1, got {window}")
 
 
-def require_dtypes(query: torch.Tensor, window_cache: torch.Tensor,
-                   compressed_cache: torch.Tensor, sinks: torch.Tensor) -> None:  # fmt: skip
-    """ValueError unless query and caches share a supported dtype, and there is a sink per head."""
+def require_caches(query: torch.Tensor, window_cache: Cache, compressed_cache: Cache) -> None:
+    """ValueError unless both caches are of one kind, and have the query's width and dtype."""
     if query.dtype not in DTYPES:
         raise ValueError(f"query dtype {query.dtype} is not supported: use one of {DTYPES}")
-    if not query.dtype == window_cache.dtype == compressed_cache.dtype:
-        raise ValueError("both caches must have the query's dtype")
+    if isinstance(window_cache, QuantisedRows) != isinstance(compressed_cache, QuantisedRows):
+        raise ValueError("both caches must be of the query's dtype, or both QuantisedRows")
+    for name, cache, dims in (("window", window_cache, 2), ("compressed", compressed_cache, 1)):
+        if isinstance(cache, QuantisedRows):
+            require_quantised(query, name, cache, dims)
+        elif cache.shape[dims:] != query.shape[2:] or cache.dtype != query.dtype:
+            raise ValueError(
+                f"{name}_cache: expected rows of {query.shape[2]} in the query's dtype, "
+                f"got {tuple(cache.shape)} {cache.dtype}"
+            )
+
+
+def require_quantised(query: torch.Tensor, name: str, cache: QuantisedRows, dims: int) -> None:
+    """ValueError unless codes, ropes and scales belong to the same rows of the query's width."""
+    coded = query.shape[2] - ROPE
+    if coded < GROUP:
+        raise ValueError(f"latent dim {query.shape[2]} has no room for {GROUP} dims beside RoPE's")
+    rows = cache.latents.shape[:dims]
+    expected = {
+        "latents": (E4M3, (*rows, coded)),
+        "ropes": (query.dtype, (*rows, ROPE)),
+        "scales": (torch.float32, (*rows, coded // GROUP)),
+    }
+    for part, (dtype, shape) in expected.items():
+        tensor: torch.Tensor = getattr(cache, part)
+        if tensor.dtype != dtype or tensor.shape != shape:
+            raise ValueError(
+                f"{name}_cache.{part}: expected {shape} {dtype}, "
+                f"got {tuple(tensor.shape)} {tensor.dtype}"
+            )
+
+
+def require_sinks(query: torch.Tensor, sinks: torch.Tensor) -> None:
+    """ValueError unless there is a float32 sink for each head."""
     if sinks.shape != query.shape[1:2] or sinks.dtype != torch.float32:
         raise ValueError(f"sinks must be float32 [{query.shape[1]}]")
 

@@ -61,6 +61,7 @@ def test_mla_decode_agrees_with_its_reference(
 
 
 @every_combine
+@both_caches
 @pytest.mark.parametrize(
     "shape",
     [
@@ -71,8 +72,10 @@ def test_mla_decode_agrees_with_its_reference(
         "empty_request",
     ],
 )
-def test_v4_decode_agrees_with_its_reference(child: TrialChild, shape: str, combine: str) -> None:
-    child.demand(f"v4_decode {shape} {combine}")
+def test_v4_decode_agrees_with_its_reference(
+    child: TrialChild, shape: str, dtype: str, combine: str
+) -> None:
+    child.demand(f"v4_decode {shape} {dtype} {combine}")
 
 
 @both_caches

@@ -50,9 +50,11 @@ def orders() -> Iterator[tuple[str, Trial]]:
 
 
 def sparse_attention() -> Iterator[tuple[str, Trial]]:
-    for combine in COMBINES:
-        for name, shape in decode.SPARSE_SHAPES.items():
-            yield f"v4_decode {name} {combine}", partial(decode.v4, shape=shape, combine=combine)
+    for dtype, torch_dtype in DTYPES.items():
+        for combine in COMBINES:
+            for name, shape in decode.SPARSE_SHAPES.items():
+                trial = partial(decode.v4, shape=shape, cache=torch_dtype, combine=combine)
+                yield f"v4_decode {name} {dtype} {combine}", trial
 
 
 def caches() -> Iterator[tuple[str, Trial]]:

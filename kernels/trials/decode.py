@@ -11,8 +11,8 @@ from kernels.gqa_decode import gqa_decode
 from kernels.mla_decode import mla_decode
 from kernels.split_merge import SplitLaunch
 from kernels.trials.outcome import Outcome, compare
-from kernels.trials.paged import E4M3, Source
-from kernels.v4_decode import v4_decode
+from kernels.trials.paged import E4M3, Paged, Source
+from kernels.v4_decode import GROUP, ROPE, Cache, QuantisedRows, parts, v4_decode
 
 BLOCK_TOKENS = 16
 POLL_TIMEOUT_NS = 2_000_000_000  # on a GPU a waiting kernel of a trial gives up after 2 s
@@ -128,25 +128,50 @@ SPARSE_SHAPES = {
 }
 
 
-def v4(name: str, device: str, shape: Sparse, combine: str) -> Outcome:
+def v4(name: str, device: str, shape: Sparse, cache: torch.dtype, combine: str) -> Outcome:
     """Sparse decode in bf16: window, compressed rows by number, and a sink."""
     source = Source(name, device)
     paged = source.paged(4, shape.lengths)
     requests, k = len(shape.lengths), max(shape.chosen) + 1
     query = source.normal(requests, shape.heads, shape.latent, dtype=torch.bfloat16)
-    window_cache = source.cache(paged, shape.latent, dtype=torch.bfloat16)
-    compressed = source.normal(64, shape.latent, dtype=torch.bfloat16)
+    stored = source.paged(4, (64,))  # the compressed rows, as pages of a request of 64 tokens
+    near = sparse_cache(source, paged, shape.latent, cache)
+    far = flat(sparse_cache(source, stored, shape.latent, cache))
     rows = [torch.randperm(64, generator=source.generator)[:k] for _ in range(requests)]
-    chosen = torch.stack(rows).to(torch.int32).to(device)
+    chosen = stored.slots(0)[torch.stack(rows).to(device)].to(torch.int32)
     chosen[:, : shape.holes] = -1
     sinks = source.normal(shape.heads)
-    arguments = (query, window_cache, compressed, paged.block_table, paged.context_lens, chosen,
-                 source.integers(*shape.chosen), sinks)  # fmt: skip
+    index = (paged.block_table, paged.context_lens, chosen, source.integers(*shape.chosen), sinks)
     with all_resident():
-        out = v4_decode(*arguments, launch_of(shape.splits, combine), softmax_scale=0.09,
-                        window=shape.window, block_tokens=BLOCK_TOKENS)  # fmt: skip
-    truth = reference.v4_decode(*arguments, softmax_scale=0.09, window=shape.window)
-    rounded = reference.v4_decode(
-        *arguments, softmax_scale=0.09, window=shape.window, compute=torch.bfloat16
-    )
+        out = v4_decode(query, near, far, *index, launch_of(shape.splits, combine),
+                        softmax_scale=0.09, window=shape.window,
+                        block_tokens=BLOCK_TOKENS)  # fmt: skip
+    truth, rounded = (
+        reference.v4_decode(query, whole(near, compute), whole(far, compute), *index,
+                            softmax_scale=0.09, window=shape.window, compute=compute)
+        for compute in (torch.float64, torch.bfloat16)
+    )  # fmt: skip
     return compare(out, truth, rounded)
+
+
+def sparse_cache(source: Source, paged: Paged, latent: int, dtype: torch.dtype) -> Cache:
+    """[pages, page, latent]; in e4m3 with its RoPE part apart, and a scale for each 64 codes."""
+    if dtype != E4M3:
+        return source.cache(paged, latent, dtype=dtype)
+    coded = latent - ROPE
+    codes = source.cache(paged, coded, dtype=E4M3)
+    ropes = source.cache(paged, ROPE, dtype=torch.bfloat16)
+    return QuantisedRows(codes, ropes, source.scales(paged, coded // GROUP))
+
+
+def flat(cache: Cache) -> Cache:
+    """The same rows without pages."""
+    if isinstance(cache, QuantisedRows):
+        return QuantisedRows(*(one.flatten(0, 1) for one in parts(cache) if one is not None))
+    return cache.flatten(0, 1)
+
+
+def whole(cache: Cache, compute: torch.dtype) -> torch.Tensor:
+    if isinstance(cache, QuantisedRows):
+        return reference.whole_rows(cache.latents, cache.ropes, cache.scales, compute)
+    return cache

@@ -18,7 +18,7 @@ from kernels.rope import rope
 from kernels.sample import sample_greedy
 from kernels.split_merge import SplitLaunch
 from kernels.trials.outcome import Outcome
-from kernels.v4_decode import v4_decode
+from kernels.v4_decode import Cache, QuantisedRows, v4_decode
 
 BF16 = torch.bfloat16
 LAUNCH = SplitLaunch(2)
@@ -52,10 +52,17 @@ def mla(query: torch.Tensor, latents: torch.Tensor) -> object:
                       integers(1), LAUNCH, softmax_scale=1.0)  # fmt: skip
 
 
-def v4(query: torch.Tensor) -> object:
-    return v4_decode(query, zeros(4, 4, 512), zeros(9, 512), integers(1, 2), integers(1),
+def v4(query: torch.Tensor, near: Cache | None = None, far: Cache | None = None) -> object:
+    near = zeros(4, 4, 512) if near is None else near
+    far = zeros(9, 512) if far is None else far
+    return v4_decode(query, near, far, integers(1, 2), integers(1),
                      integers(1, 3), integers(1), zeros(16, dtype=torch.float32), LAUNCH,
                      softmax_scale=1.0)  # fmt: skip
+
+
+def quantised(*rows: int, groups: int = 7) -> QuantisedRows:
+    codes = zeros(*rows, 448, dtype=torch.float8_e4m3fn)
+    return QuantisedRows(codes, zeros(*rows, 64), zeros(*rows, groups, dtype=torch.float32))
 
 
 def prefill(dim: int, chunk_max: int) -> object:
@@ -93,6 +100,15 @@ REFUSALS: dict[str, tuple[Callable[[], object], str]] = {
     "mla page size": (lambda: mla(zeros(1, 16, 512), zeros(4, 5, 512)), "page size 5"),
     "v4 heads": (lambda: v4(zeros(1, 8, 512)), "multiple of 16"),
     "v4 dtype": (lambda: v4(zeros(1, 16, 512, dtype=torch.float32)), "the query's dtype"),
+    "v4 one cache quantised": (lambda: v4(zeros(1, 16, 512), quantised(4, 4)), "both Quantised"),
+    "v4 scales": (
+        lambda: v4(zeros(1, 16, 512), quantised(4, 4, groups=4), quantised(9)),
+        "window_cache.scales: expected (4, 4, 7)",
+    ),
+    "v4 no room": (
+        lambda: v4(zeros(1, 16, 64), quantised(4, 4), quantised(9)),
+        "no room for 64 dims beside RoPE's",
+    ),
     "prefill head dim": (lambda: prefill(80, 3), "head dim 80 is not supported"),
     "prefill chunk": (lambda: prefill(64, 0), "chunk_max"),
     "splits": (lambda: SplitLaunch(0), "at least 1"),
