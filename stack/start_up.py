@@ -77,12 +77,18 @@ def follow(
 
 
 def await_all(processes: Mapping[str, NodeProcess], ready_max_s: float) -> None:
-    """Start them all, and wait until all answer. Raises NodeFailed for the first that does not."""
-    for process in processes.values():  # the router first: it starts while others import
-        process.start()
+    """Start them all, and wait until all answer. Raises NodeFailed for the first that does not.
+
+    The router comes last: it looks at its workers when it starts, and at those that did not
+    answer then only a second later.
+    """
     deadline_s = time.monotonic() + ready_max_s
-    for name in sorted(processes, key=lambda name: name == "router"):
-        processes[name].await_ready(max(0.1, deadline_s - time.monotonic()))
+    workers = [process for name, process in processes.items() if name != "router"]
+    for group in (workers, [processes["router"]]):
+        for process in group:
+            process.start()
+        for process in group:
+            process.await_ready(max(0.1, deadline_s - time.monotonic()))
 
 
 def nodes(router: RouterProgram, workers: Mapping[str, str]) -> Sequence[Node]:

@@ -18,3 +18,10 @@ def pytest_configure(config: pytest.Config) -> None:
     # An experiment takes seconds: each is told with its verdict as it ends, unless -q was asked.
     if config.option.verbose == 0 and not config.option.collectonly:
         config.option.verbose = 1
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Quick ones first, and of them the short ones: the first verdict is there within seconds."""
+    marks = {item: {mark.name for mark in item.iter_markers()} for item in items}
+    items.sort(key=lambda item: ("quick" not in marks[item], "soak" not in marks[item]))

@@ -9,6 +9,7 @@ from chaos.play import Play
 from chaos.specification import Budgets
 from chaos.stage import Stage
 from chaos.verdict import caught_by
+from chaos.workloads.burst import Burst
 from chaos.workloads.lone import Lone
 from chaos.workloads.steady import Steady
 from faults.failpoint import LegError
@@ -37,7 +38,8 @@ def test_decode_answers_500_while_prefill_waits(play: Play) -> None:
 @pytest.mark.refuse
 def test_prefill_refuses_the_router(play: Play) -> None:
     play(
-        LOAD,
+        # Sent when it refuses already: a leg that is cut on its way is sent again.
+        Burst(requests=4, due_s=0.3),
         [Strike(Refuse("router->prefill-0"))],
         allowed=[caught_by("router_error_reply")],
     )

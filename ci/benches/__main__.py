@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from chaos.pytest_plugin import DRIVERS
 from ci.benches.catalogue import ROWS, Row, named
 from ci.benches.effort import Effort
 from ci.benches.machine import described
@@ -31,7 +32,7 @@ def main(words: Sequence[str]) -> int:
         print(f"ci/bench: {wrong}", file=sys.stderr)
         return 2
     count = chosen.fault_free or (QUICK_FAULT_FREE if chosen.quick else FAULT_FREE)
-    effort = Effort(quick=chosen.quick, fault_free=count)
+    effort = Effort(chosen.quick, count, chosen.stack)
     machine = described()
     print(f"{machine}{', --quick' if effort.quick else ''}\n{HEAD}", flush=True)
     done: list[Measured] = []
@@ -74,6 +75,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", type=_file, metavar="FILE", help="write every value there too")
     usual = f"fault-free experiments ({FAULT_FREE}; {QUICK_FAULT_FREE} with --quick)"
     parser.add_argument("--fault-free", type=_count, metavar="N", help=usual)
+    parser.add_argument(
+        "--stack", choices=DRIVERS, default="embedded", help="what row fault_free is played on"
+    )
     return parser
 
 

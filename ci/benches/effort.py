@@ -9,6 +9,7 @@ from dataclasses import dataclass
 class Effort:
     quick: bool = False
     fault_free: int = 10  # experiments of the row of that name
+    stack: str = "embedded"  # the kind that they are played on
 
     def pick(self, full: int, quick: int) -> int:
         return quick if self.quick else full

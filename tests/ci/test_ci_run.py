@@ -13,19 +13,20 @@ from tests.ci.required import ROOT
 
 RUN = ROOT / ".ci" / "run"
 LIMIT_S = 20
-COMMAND = "python3 -m pip install -c ci/constraints.txt -e '.[test]' && python3 -m pytest {}/"
+COMMAND = "python3 -m pip install -c ci/constraints.txt -e '.[test]' && python3 -m pytest {}"
+SGLANG = "python3 -m stack install sglang && python3 -m pytest {}"
 
 
 def blocks(text: str) -> list[str]:
     return re.findall(r"^```sh\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
 
 
-def readme_command(readme: str, folder: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
+def readme_command(readme: str, what: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
     """Runs .ci/run's own function over this README."""
     (tmp_path / "README.md").write_text(readme)
     function = re.search(r"^readme_command\(\) \{.*?^\}", RUN.read_text(), re.MULTILINE | re.DOTALL)
     assert function is not None
-    script = f"set -euo pipefail\n{function[0]}\nreadme_command {folder}"
+    script = f"set -euo pipefail\n{function[0]}\nreadme_command '{what}'"
     return subprocess.run(
         ["bash", "-c", script],
         cwd=tmp_path,
@@ -36,19 +37,24 @@ def readme_command(readme: str, folder: str, tmp_path: Path) -> subprocess.Compl
     )
 
 
-@pytest.mark.parametrize("folder", ["suites", "tests"])
-def test_the_readme_has_this_command_once_and_ci_finds_it(folder: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("what", "command"),
+    [("suites/", COMMAND), ("tests/", COMMAND), ("suites/ --stack sglang -m quick", SGLANG)],
+)
+def test_the_readme_has_this_command_once_and_ci_finds_it(
+    what: str, command: str, tmp_path: Path
+) -> None:
     readme = (ROOT / "README.md").read_text()
-    wanted = COMMAND.format(folder)
+    wanted = command.format(what)
     assert [block.strip() for block in blocks(readme)].count(wanted) == 1
-    assert readme_command(readme, folder, tmp_path).stdout.strip() == wanted
+    assert readme_command(readme, what, tmp_path).stdout.strip() == wanted
 
 
 @pytest.mark.parametrize(
-    "readme", ["", f"{COMMAND.format('tests')}\n{COMMAND.format('tests')} -k slow\n" * 2]
+    "readme", ["", f"{COMMAND.format('tests/')}\n{COMMAND.format('tests/')} -k slow\n" * 2]
 )
 def test_a_readme_without_exactly_one_command_stops_ci(readme: str, tmp_path: Path) -> None:
-    refused = readme_command(readme, "tests", tmp_path)
+    refused = readme_command(readme, "tests/", tmp_path)
     assert refused.returncode != 0
     assert "must have one command for tests/" in refused.stderr
 
@@ -59,7 +65,7 @@ def test_ci_has_no_pytest_command_of_its_own() -> None:
 
 
 def test_a_missing_tool_fails_in_ci_instead_of_skipping() -> None:
-    assert 'PDCHAOS_REQUIRE="toxiproxy,chromium,allure"' in RUN.read_text()
+    assert 'PDCHAOS_REQUIRE="toxiproxy,chromium,allure${WITH_SGLANG:+,sglang}"' in RUN.read_text()
 
 
 @pytest.mark.parametrize(

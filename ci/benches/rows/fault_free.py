@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Final, NoReturn
 
 from chaos.arena import Arena, Wanted
 from chaos.contracts import Workload
-from chaos.experiment import Experiment
-from chaos.judge import judge
-from chaos.run import run, run_control
-from chaos.verdict import BROKEN, Outcome, Verdict
+from chaos.play import Play
+from chaos.pytest_plugin import DRIVERS, Driver
+from chaos.verdict import BROKEN, NotProven, Outcome, Verdict
 from chaos.workloads.agents import Agents
 from chaos.workloads.burst import Burst
 from chaos.workloads.steady import Steady
-from ci.benches.effort import Effort
+from ci.benches.effort import Effort, NotMeasured
 from ci.benches.promise import Figure, Promise, at_most
 from stack.alerts import ALERTS
-from stack.drivers.embedded import EmbeddedDriver
 from stack.plan import Plan
 
 FALSE: Final = "false verdicts in fault-free experiments"
@@ -35,10 +36,10 @@ TOLD_MAX: Final = 3
 
 def measure(effort: Effort) -> Iterator[Figure]:
     arena = Arena()
-    try:
-        verdicts = [one for index in range(effort.fault_free) for one in _verdicts(arena, index)]
-    finally:
-        arena.close()
+    driver = DRIVERS[effort.stack](Plan())
+    with tempfile.TemporaryDirectory(prefix="pdchaos-bench-") as folder, closing(arena):
+        plays = (_play(arena, driver, index, Path(folder)) for index in range(effort.fault_free))
+        verdicts = [one for played in plays for one in played]
     count = effort.fault_free
     accused = [one for one in verdicts if _accuses(one)]
     told = "; ".join(f"{one}: {one.reason}" for one in accused[:TOLD_MAX])
@@ -51,19 +52,27 @@ def measure(effort: Effort) -> Iterator[Figure]:
     yield Figure(UNDECIDED, (float(len(broken)),), why)
 
 
-def _verdicts(arena: Arena, index: int) -> tuple[Verdict, ...]:
-    """On one live stack, as long as it comes through unhurt."""
-    plan = Plan()
-    wanted = Wanted(repr(plan), EmbeddedDriver(plan).launch)
-    workload = WORKLOADS[index % len(WORKLOADS)]
-    seed = index // len(WORKLOADS) % SEEDS
-    experiment = Experiment(f"fault-free {index}", seed, workload, alerts=ALERTS)
-    stack = arena.stack(wanted)
-    control = arena.control(wanted.plan, workload, seed, lambda: run_control(experiment, stack))
-    verdicts = judge(run(experiment, stack, control))
-    if any(one.outcome is not Outcome.TOLERATED for one in verdicts):
-        arena.condemn()
-    return verdicts
+def _play(arena: Arena, driver: Driver, index: int, folder: Path) -> tuple[Verdict, ...]:
+    """As a suite does, on one live stack as long as it comes through unhurt."""
+    heard: list[Verdict] = []
+    play = Play(
+        name=f"fault-free {index}",
+        arena=arena,
+        wanted=Wanted(repr(driver.plan), driver.launch),
+        seed=index // len(WORKLOADS) % SEEDS,
+        file=folder / f"{index}.jsonl",
+        reproduce="ci/bench fault_free",
+        skip=_unexpected,
+        finished=lambda played: heard.extend(played.verdicts),
+        alerts=ALERTS,
+    )
+    with suppress(AssertionError, NotProven):  # counted here, by the verdicts
+        play(WORKLOADS[index % len(WORKLOADS)])
+    return tuple(heard)
+
+
+def _unexpected(why: str) -> NoReturn:
+    raise NotMeasured(f"a fault-free experiment needs no ability: {why}")
 
 
 def _accuses(verdict: Verdict) -> bool:
