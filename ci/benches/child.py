@@ -1,4 +1,4 @@
-"""`python -m ci.benches.child ROW QUICK FAULT_FREE`: measures one row, alone in its process.
+"""`python -m ci.benches.child ROW EFFORT`: measures one row, alone in its process.
 
 Figures go to standard output, one JSON line each. Interrupted, it takes down what the row started.
 """
@@ -15,8 +15,8 @@ from ci.benches.promise import Figure
 
 
 def main(words: list[str]) -> int:
-    name, quick, fault_free = words
-    effort = Effort(quick=quick == "quick", fault_free=int(fault_free))
+    name, effort_json = words
+    effort = Effort(**json.loads(effort_json))
     (row,) = named([name])
     try:
         for figure in row.module.measure(effort):

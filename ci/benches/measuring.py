@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import IO, Final
 
 from ci.benches.catalogue import Row
@@ -32,7 +33,7 @@ class Measured:
 def measured(row: Row, effort: Effort, bound_s: float) -> Measured:
     """Always returns: what the child did not tell within the bound was not measured."""
     promises, begin = row.module.PROMISES, load_now()
-    words = [row.name, "quick" if effort.quick else "full", str(effort.fault_free)]
+    words = [row.name, json.dumps(asdict(effort))]
     with tempfile.TemporaryFile("w+") as told, tempfile.TemporaryFile("w+") as complaints:
         ended = _run(["-m", "ci.benches.child", *words], bound_s, told, complaints)
         told.seek(0)

@@ -87,7 +87,7 @@ from ci.benches.effort import NotMeasured
 from ci.benches.promise import Figure, Promise, at_most
 PROMISES = (Promise("first", at_most(1, "s")), Promise("second", at_most(1, "s")))
 def measure(effort):
-    yield Figure("first", (0.5,), f"quick {effort.quick}, {effort.fault_free} fault-free")
+    yield Figure("first", (0.5,), str(effort))
     WHAT
 """
 
@@ -127,9 +127,11 @@ def answers(of: Measured) -> list[tuple[Answer, str]]:
 def test_a_row_is_measured_in_a_process_of_its_own(mine: Path) -> None:
     row = row_of(mine, 'yield Figure("second", (2.0, 3.0))')
 
-    found = answers(measured(row, Effort(quick=True, fault_free=7), LIMIT_S))
+    effort = Effort(quick=True, fault_free=7, stack="sglang")
 
-    assert found == [(Answer.HOLDS, "quick True, 7 fault-free"), (Answer.MISSES, "")]
+    found = answers(measured(row, effort, LIMIT_S))
+
+    assert found == [(Answer.HOLDS, str(effort)), (Answer.MISSES, "")]
 
 
 def test_a_row_that_raises_keeps_its_figures_and_says_why_the_rest_is_missing(mine: Path) -> None:

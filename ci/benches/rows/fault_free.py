@@ -46,7 +46,9 @@ def measure(effort: Effort) -> Iterator[Figure]:
     outcomes = ", ".join(f"{n} {name}" for name, n in Counter(map(_name, verdicts)).items())
     # None in n: with 95 % confidence the true rate is below 3/n.
     bound = "" if accused else f"; so the true rate is below {3 / count:.1%}, with 95 % confidence"
-    yield Figure(FALSE, (float(len(accused)),), f"in {count}: {told or outcomes}{bound}")
+    yield Figure(
+        FALSE, (float(len(accused)),), f"in {count} on {effort.stack}: {told or outcomes}{bound}"
+    )
     broken = [one for one in verdicts if one.outcome in BROKEN]
     why = "; ".join(one.reason for one in broken[:TOLD_MAX])
     yield Figure(UNDECIDED, (float(len(broken)),), why)
