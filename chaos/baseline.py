@@ -121,19 +121,22 @@ def _within(event: Event, begin_ns: int | None, end_ns: int | None) -> bool:
 
 
 def _readings(history: History, begin_ns: int | None, end_ns: int | None) -> dict[str, float]:
-    """The last word on each resource. A node that could not be read unsays what it said before."""
+    """The last word on each resource. A probe that could not be read unsays what it said before."""
     values: dict[str, float] = {}
+    told_by: dict[str, str] = {}
     told = (*history.of(Kind.READING), *history.of(Kind.UNREADABLE))
     for event in sorted(told, key=lambda one: one.seq):
         if event.actor == RESOURCE and _within(event, begin_ns, end_ns):
-            _say(values, event)
+            _say(values, told_by, event)
     return values
 
 
-def _say(values: dict[str, float], event: Event) -> None:
+def _say(values: dict[str, float], told_by: dict[str, str], event: Event) -> None:
+    """A reading that does not name its probe is of its node's one and only."""
+    node = event.about.partition("/")[0]
     if event.kind is Kind.READING:
         values[event.about] = number(event, "value")
+        told_by[event.about] = str(event.detail.get("probe", node))
         return
-    node = event.about.partition("/")[0]
-    for name in [one for one in values if one.partition("/")[0] == node]:
-        del values[name]
+    for name in [one for one, probe in told_by.items() if probe in (event.about, node)]:
+        values.pop(name, None)

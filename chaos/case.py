@@ -129,9 +129,9 @@ class _Evidence:
         )
 
     def _since_ns(self, blow: Blow | None, mine: Sequence[Fate]) -> int:
-        """Detection counts from the strike, or from the first request that overran, if that was
-        sent later: before it there was nothing to see."""
-        late = [one.life.sent.at_ns for one in mine if one.state in (State.HUNG, State.OVERRAN)]
+        """Detection counts from the strike, or from when the first request that overran began to
+        wait, if that was later: before it there was nothing to see."""
+        late = [one.since_ns for one in mine if one.state in (State.HUNG, State.OVERRAN)]
         struck_ns = blow.struck.at_ns if blow and blow.struck else self._history.start_ns
         return max(struck_ns, min(late, default=struck_ns))
 

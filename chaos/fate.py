@@ -34,8 +34,9 @@ class Fate:
     life: Life
     state: State
     strikes: tuple[str, ...]  # charged with it; empty: nobody's
-    after_s: float  # from the moment it was affected to its end, or to the end of watching
-    bound_ns: int  # from here on it was overdue
+    since_ns: int  # its time counts from here: it was affected, or last received a token
+    after_s: float  # from then to its end, or to the end of watching
+    bound_ns: int  # `settle_s` later: from here on it was overdue
     by: str | None = None
     guard: Event | None = None
 
@@ -82,8 +83,9 @@ def fates(history: History) -> tuple[Fate, ...]:
     and its client was never without a token for longer than `settle_s`.
 
     A request that never ended *hung* when `settle_s` was over since it was affected. Tokens that
-    still come, never `settle_s` apart, put that off, until `settle_s` after the moment at which
-    it ended in the control: a long stream is not a hang, and a trickle is not excused for ever.
+    still come, never `settle_s` apart, put the beginning of every such bound off, at the latest to
+    the moment at which it ended in the control: a long stream is not a hang, and a trickle is not
+    excused for ever.
 
     An affected request was *caught* when it ended with an honest error, or late but completely,
     and a guard's own event names it. The guard's budget counts from the moment at which the
@@ -113,23 +115,24 @@ class _Reading:
         end_ns = life.settled.at_ns if life.settled else self._horizon_ns
         to = charged(self._blows, life.sent.at_ns, end_ns)
         strikes = tuple(one.strike for one in to)
-        from_ns = affected_ns(life.sent.at_ns, end_ns, to, ns(self._budgets.settle_s))
-        after_s = seconds(max(0, end_ns - from_ns))
-        bound_ns = from_ns + ns(self._budgets.settle_s)
+        settle_ns = ns(self._budgets.settle_s)
+        since_ns = affected_ns(life.sent.at_ns, end_ns, to, settle_ns)
+        if life.silence_ns < settle_ns:
+            since_ns = max(since_ns, self._excused_ns(life))
+        after_s = seconds(max(0, end_ns - since_ns))
+        times = since_ns, after_s, since_ns + settle_ns
         if life.settled is None:
-            if life.silence_ns < ns(self._budgets.settle_s):
-                bound_ns = max(bound_ns, self._due_ns(life) + ns(self._budgets.settle_s))
-            state = State.HUNG if end_ns >= bound_ns else State.UNDECIDED
-            return Fate(life, state, strikes, after_s, bound_ns)
+            state = State.HUNG if end_ns >= since_ns + settle_ns else State.UNDECIDED
+            return Fate(life, state, strikes, *times)
         if self._unaffected(life, life.settled):
-            return Fate(life, State.UNAFFECTED, strikes, after_s, bound_ns)
-        guard = self._guard(life, life.settled, to, from_ns)
+            return Fate(life, State.UNAFFECTED, strikes, *times)
+        guard = self._guard(life, life.settled, to, since_ns)
         state, by = self._state(life, life.settled, guard, after_s)
         caught_by = guard if state is State.CAUGHT else None
-        return Fate(life, state, strikes, after_s, bound_ns, by, caught_by)
+        return Fate(life, state, strikes, *times, by, caught_by)
 
-    def _due_ns(self, life: Life) -> int:
-        """Until when a stream that never ended was excused by its tokens."""
+    def _excused_ns(self, life: Life) -> int:
+        """Until when its tokens show that it was served."""
         same = self._reference(life)
         if same is None or same.settled is None:
             return life.heard_ns

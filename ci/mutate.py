@@ -39,6 +39,7 @@ def trial(words: str) -> tuple[str, ...]:
 
 PTX = ("tests/kernels/test_aot.py", "-k", "handshake and spin_all")
 GQA = trial("gqa_decode and bf16 and last_arriver and (masked_tail or mixed_lengths)")
+V4 = trial("v4_decode and e4m3 and last_arriver and window_and_chosen")
 
 KERNELS = (
     Mutation(
@@ -91,6 +92,34 @@ KERNELS = (
         "        weights = weights * tl.load(value_scale + at, mask=valid, other=0.0)[None, :]\n",
         "        pass\n",
         trial("gqa_decode and e4m3 and last_arriver and masked_tail"),
+    ),
+    Mutation(
+        "dropped fp8 scale (v4)",
+        "kernels/v4_decode.py",
+        "        value *= tl.load(scales + group, mask=is_coded, other=0.0)[:, :, None]\n",
+        "",
+        V4,
+    ),
+    Mutation(
+        "scale of the wrong group (v4)",
+        "kernels/v4_decode.py",
+        "tl.load(scales + group, mask=is_coded",
+        "tl.load(scales + group * 0, mask=is_coded",
+        trial("v4_decode and e4m3 and last_arriver and full_width"),
+    ),
+    Mutation(
+        "dropped mask of holes (v4)",
+        "kernels/v4_decode.py",
+        "    scores = tl.where(exists[None, :], scores, MASKED)\n",
+        "",
+        trial("v4_decode and bf16 and last_arriver and holes"),
+    ),
+    Mutation(
+        "only half of each block (v4)",
+        "kernels/v4_decode.py",
+        "range(split * per_split * BLOCK_TOKENS, end, STEP)",
+        "range(split * per_split * BLOCK_TOKENS, end, BLOCK_TOKENS)",
+        trial("v4_decode and e4m3 and last_arriver and blocks_of_32"),
     ),
     Mutation(
         "wrong LSE merge",

@@ -16,11 +16,12 @@ from kernels.kv_write import kv_write
 from kernels.mla_decode import mla_decode
 from kernels.page_pack import pack_pages, unpack_pages
 from kernels.prefill_attention import prefill_attention
+from kernels.quantised_rows import Cache, QuantisedRows
 from kernels.rmsnorm import rmsnorm
 from kernels.rope import rope
 from kernels.sample import sample_greedy, sample_seeded
 from kernels.split_merge import COMBINES, SplitLaunch
-from kernels.v4_decode import Cache, QuantisedRows, v4_decode
+from kernels.v4_decode import v4_decode
 
 BF16 = torch.bfloat16
 E4M3 = torch.float8_e4m3fn

@@ -4,12 +4,7 @@ Every query head reads the same rows, 512 wide, key and value at once (the last 
 already turned by RoPE). The rows of a request are the last `window` tokens, from a paged cache, and
 then the compressed rows that the indexer chose (or all of them, at the higher ratio), given as row
 numbers of a flat cache. A learned logit per head, the attention sink, takes part in the softmax and
-has no value. A tile is 16 query heads of one request.
-
-Caches are bf16, or quantised as FlashMLA's for this model: all but the last 64 dimensions in e4m3
-with a scale for each 64 of them, and those 64 in the query's dtype, as positions do not survive 8
-bits. FlashMLA packs the three into 584 bytes a row, with scales that are powers of two; here they
-are three tensors, and scales are float32.
+has no value. A tile is 16 query heads of one request. Caches are bf16, or `QuantisedRows`.
 """
 # ruff: noqa: ANN001, ANN201, N803, PLR0913, PLR0917 - Triton's own conventions:
 #   untyped runtime arguments, capitals for compile-time ones, as many of both as there are
@@ -22,12 +17,12 @@ are three tensors, and scales are float32.
 #   (Triton compiles the bodies; a type checker cannot follow it)
 
 import math
-from dataclasses import dataclass
 
 import torch
 import triton
 import triton.language as tl
 
+from kernels.quantised_rows import GROUP, ROPE, Cache, QuantisedRows, parts, require_quantised
 from kernels.split_merge import (
     COMBINES,
     GRID_BARRIER,
@@ -47,13 +42,10 @@ from kernels.split_merge import (
 LATENT_DIMS = (32, 64, 128, 256, 512)  # 512 is the model's; the others are for scaled launches
 PAGE_SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
 DTYPES = (torch.bfloat16, torch.float32)
-E4M3 = torch.float8_e4m3fn
-ROPE = 64  # dimensions that are never quantised
-GROUP = 64  # dimensions that share a scale
 TILE_HEADS = 16
 WINDOW = 128
 BLOCK_TOKENS = 32
-STEP_QUANTISED = 16  # rows at a time: 32, turned into the query's dtype, would spill
+BLOCKS = (16, 32, 64, 128)
 LOG2_E = tl.constexpr(math.log2(math.e))
 
 
@@ -177,22 +169,6 @@ def v4_decode_kernel(query, window_latents, window_ropes, window_scales, compres
                                POLL_TIMEOUT_NS)  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class QuantisedRows:
-    """A cache of latents of which all but the last 64 dimensions are e4m3.
-
-    latents [..., latent - 64] e4m3; ropes [..., 64] in the query's dtype; scales
-    [..., (latent - 64) / 64] float32, what each 64 of the latents are multiplied by.
-    """
-
-    latents: torch.Tensor
-    ropes: torch.Tensor
-    scales: torch.Tensor
-
-
-Cache = torch.Tensor | QuantisedRows
-
-
 def v4_decode(query: torch.Tensor, window_cache: Cache, compressed_cache: Cache,
               block_table: torch.Tensor, context_lens: torch.Tensor, chosen: torch.Tensor,
               chosen_counts: torch.Tensor, sinks: torch.Tensor, launch: SplitLaunch, *,
@@ -212,7 +188,7 @@ def v4_decode(query: torch.Tensor, window_cache: Cache, compressed_cache: Cache,
                        window_latents=near[0], window_ropes=near[1], window_scales=near[2],
                        compressed_latents=far[0], compressed_ropes=far[1],
                        compressed_scales=far[2])  # fmt: skip
-    require_v4(query, near[0], window)
+    require_v4(query, near[0], window, block_tokens)
     require_caches(query, window_cache, compressed_cache)
     require_sinks(query, sinks)
     require_index(query.shape[0], block_table, context_lens, chosen, chosen_counts)
@@ -221,31 +197,31 @@ def v4_decode(query: torch.Tensor, window_cache: Cache, compressed_cache: Cache,
     out = torch.empty_like(query) if out is None else out
     counts = context_lens.clamp(max=window) + chosen_counts
     scratch = Partials.allocate(requests * heads, latent, tiles, launch, query.device)
-    quantised = isinstance(window_cache, QuantisedRows)
     v4_decode_kernel[(tiles * launch.splits,)](
         query, *near, *far, block_table, chosen, sinks, context_lens, counts,
         scratch.outputs, scratch.lses, scratch.counters, out,
         tiles, launch.splits, math.log2(math.e) * softmax_scale, heads // TILE_HEADS,
         block_table.shape[1], chosen.shape[1], HEADS=TILE_HEADS, LATENT=latent, ROPE=ROPE,
         GROUP=GROUP, PAGE=near[0].shape[1], WINDOW=window, BLOCK_TOKENS=block_tokens,
-        STEP=min(block_tokens, STEP_QUANTISED) if quantised else block_tokens,
         COMBINE=COMBINES[launch.combine], SPLIT_FASTEST=launch.order == "split_fastest",
-        COLUMNS=SLICE_COLUMNS, QUANTISED=quantised, POLL_TIMEOUT_NS=launch.poll_timeout_ns,
-        num_warps=8 if quantised else 4, num_stages=2)  # fmt: skip
+        COLUMNS=SLICE_COLUMNS, POLL_TIMEOUT_NS=launch.poll_timeout_ns, num_stages=2,
+        **tuning(block_tokens, quantised=isinstance(window_cache, QuantisedRows)))  # fmt: skip
     if launch.combine == "two_pass":
         second_pass(scratch, out, counts, TILE_HEADS, block_tokens)
     return out
 
 
-def parts(cache: Cache) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
-    """A cache as the kernel takes it: latents, ropes, scales."""
-    if isinstance(cache, QuantisedRows):
-        return cache.latents, cache.ropes, cache.scales
-    return cache, None, None
+def tuning(block_tokens: int, *, quantised: bool) -> dict[str, int]:
+    """What depends on the kind of the caches. 32 quantised rows at a time, turned into the
+    query's dtype, would spill."""
+    if quantised:
+        return {"QUANTISED": True, "STEP": 16, "num_warps": 8}
+    return {"QUANTISED": False, "STEP": block_tokens, "num_warps": 4}
 
 
-def require_v4(query: torch.Tensor, window_latents: torch.Tensor, window: int) -> None:
-    """ValueError unless heads, width, page and window are ones the kernel was written for."""
+def require_v4(query: torch.Tensor, window_latents: torch.Tensor, window: int,
+               block_tokens: int) -> None:  # fmt: skip
+    """ValueError unless heads, width, page, window and block are ones it was written for."""
     _, heads, latent = query.shape
     if heads % TILE_HEADS:
         raise ValueError(f"{heads} query heads are not supported: use a multiple of {TILE_HEADS}")
@@ -255,6 +231,8 @@ def require_v4(query: torch.Tensor, window_latents: torch.Tensor, window: int) -
         raise ValueError(f"page size {window_latents.shape[1]}: use one of {PAGE_SIZES}")
     if window < 1:
         raise ValueError(f"window must be at least 1, got {window}")
+    if block_tokens not in BLOCKS:
+        raise ValueError(f"block_tokens {block_tokens} is not supported: use one of {BLOCKS}")
 
 
 def require_caches(query: torch.Tensor, window_cache: Cache, compressed_cache: Cache) -> None:
@@ -270,26 +248,6 @@ def require_caches(query: torch.Tensor, window_cache: Cache, compressed_cache: C
             raise ValueError(
                 f"{name}_cache: expected rows of {query.shape[2]} in the query's dtype, "
                 f"got {tuple(cache.shape)} {cache.dtype}"
-            )
-
-
-def require_quantised(query: torch.Tensor, name: str, cache: QuantisedRows, dims: int) -> None:
-    """ValueError unless codes, ropes and scales belong to the same rows of the query's width."""
-    coded = query.shape[2] - ROPE
-    if coded < GROUP:
-        raise ValueError(f"latent dim {query.shape[2]} has no room for {GROUP} dims beside RoPE's")
-    rows = cache.latents.shape[:dims]
-    expected = {
-        "latents": (E4M3, (*rows, coded)),
-        "ropes": (query.dtype, (*rows, ROPE)),
-        "scales": (torch.float32, (*rows, coded // GROUP)),
-    }
-    for part, (dtype, shape) in expected.items():
-        tensor: torch.Tensor = getattr(cache, part)
-        if tensor.dtype != dtype or tensor.shape != shape:
-            raise ValueError(
-                f"{name}_cache.{part}: expected {shape} {dtype}, "
-                f"got {tuple(tensor.shape)} {tensor.dtype}"
             )
 
 

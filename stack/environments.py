@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 INSTALL_S = 1800.0  # five gigabytes over a slow line
+PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 IMPORT_S = 300.0  # the first import of torch on a cold disk
 
 
@@ -29,6 +30,7 @@ class Environment:
 
     engine: str
     version: str
+    made_for: str  # the Python that the pins are for, "3.11"
     requirements: Path  # a full list of pins: nothing is resolved, so nothing can drift
     imports: tuple[str, ...]
     missing: tuple[tuple[str, str], ...]  # a library's file name, and how to get it
@@ -74,6 +76,8 @@ def install(environment: Environment, say: Callable[[str], None]) -> None:
     if environment.installed():
         say(f"{environment.engine} {environment.version} is installed: {environment.folder}")
         return
+    if environment.made_for != PYTHON:
+        raise InstallFailed(f"its pins are for Python {environment.made_for}, this is {PYTHON}")
     environment.stamp.unlink(missing_ok=True)
     uv = [shutil.which("uv") or _own_uv(environment, say)]
     python = str(environment.python)

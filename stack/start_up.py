@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from typing import Final
 
 from chaos.contracts import Node, Probe
-from chaos.event import Json, Kind, Mark
+from chaos.event import Mark
 from stack.clients import Clients
 from stack.frost import Frost
 from stack.ground import Ground
@@ -68,8 +68,7 @@ def follow(
             sink.tell(found)
 
     def broken(error: Exception) -> None:
-        why: dict[str, Json] = {"why": f"{process.log} is not followed any more: {error!r}"}
-        sink.tell(Mark(time.monotonic_ns(), process.name, Kind.TOOL_ERROR, "log", detail=why))
+        sink.fail(f"log of {process.name}", f"it is not followed any more: {error!r}")
 
     tail = LogTail(process.log, read, broken)
     tail.start()

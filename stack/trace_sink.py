@@ -26,7 +26,8 @@ class TraceSink:
     """Hands every mark to the listeners of the moment. A line that is no mark is a LOST mark.
 
     A listener runs on the sink's thread and must be quick; one that raises is told nothing
-    more, and the others learn that from a TOOL_ERROR mark.
+    more, and the others learn that from a TOOL_ERROR mark. Who observes after something has
+    failed for good is told so first.
     """
 
     def __init__(self, path: Path) -> None:
@@ -41,6 +42,7 @@ class TraceSink:
         self._selector.register(self._woken, selectors.EVENT_READ)
         self._pending: dict[socket.socket, bytes] = {}
         self._listeners: list[Listener] = []
+        self._failures: dict[str, str] = {}  # what does not reach us any more, and why
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._serve, name="trace sink", daemon=True)
         self._thread.start()
@@ -50,6 +52,9 @@ class TraceSink:
         """While inside, the listener gets every mark."""
         with self._lock:
             self._listeners.append(listener)
+            failures = dict(self._failures)
+        for about, why in failures.items():
+            listener(_broken(about, why))
         try:
             yield
         finally:
@@ -66,6 +71,12 @@ class TraceSink:
             except Exception as error:  # noqa: BLE001 - a thread has nobody to raise to
                 self._expel(listener, error)
 
+    def fail(self, about: str, why: str) -> None:
+        """Marks of `about` will not come any more: every listener, of now and later, is told."""
+        with self._lock:
+            self._failures[about] = why
+        self.tell(_broken(about, why))
+
     def close(self) -> None:
         """Stop listening and remove the socket's file. Bounded."""
         with contextlib.suppress(OSError):
@@ -79,15 +90,13 @@ class TraceSink:
     def _expel(self, listener: Listener, error: Exception) -> None:
         with self._lock, contextlib.suppress(ValueError):
             self._listeners.remove(listener)
-        why = {"why": f"a listener of marks failed: {error!r}"}
-        self.tell(Mark(time.monotonic_ns(), "trace", Kind.TOOL_ERROR, "listener", detail=why))
+        self.tell(_broken("listener", f"a listener of marks failed: {error!r}"))
 
     def _serve(self) -> None:
         try:
             self._hand_over()
         except Exception as error:  # noqa: BLE001 - a thread has nobody to raise to
-            why: dict[str, Json] = {"why": f"marks are not read any more: {error!r}"}
-            self.tell(Mark(time.monotonic_ns(), "trace", Kind.TOOL_ERROR, "trace", detail=why))
+            self.fail("trace", f"marks are not read any more: {error!r}")
 
     def _hand_over(self) -> None:
         while True:
@@ -159,6 +168,10 @@ def _flat(detail: Mapping[str, Any]) -> dict[str, Json]:
         str(name): value if isinstance(value, str | int | float | bool | None) else repr(value)
         for name, value in detail.items()
     }
+
+
+def _broken(about: str, why: str) -> Mark:
+    return Mark(time.monotonic_ns(), "trace", Kind.TOOL_ERROR, about, detail={"why": why})
 
 
 def _lost(why: str, line: bytes) -> Mark:

@@ -25,6 +25,7 @@ LOAD = Steady(requests=4, every_s=0.1, prompt_bytes=160, tokens=16)
 @pytest.mark.known_bug(
     stack="sglang",
     verdict="SURFACED",
+    by="prefill_bootstrap_pinned",
     what="prefill times out and tells nobody: decode waits for its own timeout, from the heal on",
 )
 def test_bootstrap_link_blackholed_and_healed(play: Play) -> None:

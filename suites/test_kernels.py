@@ -70,6 +70,8 @@ def test_mla_decode_agrees_with_its_reference(
         "holes_fill_a_block",
         "all_heads_full_width",
         "empty_request",
+        "split_of_holes",
+        "blocks_of_32",
     ],
 )
 def test_v4_decode_agrees_with_its_reference(

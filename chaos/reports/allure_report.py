@@ -20,6 +20,7 @@ class _Labels(Protocol):
     def epic(self, *names: str) -> None: ...
     def feature(self, *names: str) -> None: ...
     def story(self, *names: str) -> None: ...
+    def parameter(self, name: str, value: str) -> None: ...
 
 
 class _Attach(Protocol):
@@ -34,12 +35,17 @@ class _Allure(Protocol):
 
 
 def label(history: History) -> None:
-    """Epic = stack, feature = stage, story = fault: the three levels of the behaviours tab."""
+    """Epic = stack, feature = stage, story = fault: the three levels of the behaviours tab.
+
+    The stack is a parameter too: else a report of two stacks shows of each test the last one only,
+    and takes the other for its retry.
+    """
     allure = _allure()
     if allure is None:
         return
     spec = history.specification
     allure.dynamic.epic(spec.stack)
+    allure.dynamic.parameter("stack", spec.stack)
     for strike in spec.strikes:
         allure.dynamic.feature(strike.stage.value)
         allure.dynamic.story(strike.fault)

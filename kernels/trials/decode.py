@@ -9,10 +9,11 @@ import triton  # pyright: ignore[reportMissingTypeStubs] - there are none
 from kernels import reference
 from kernels.gqa_decode import gqa_decode
 from kernels.mla_decode import mla_decode
+from kernels.quantised_rows import GROUP, ROPE, Cache, QuantisedRows, parts
 from kernels.split_merge import SplitLaunch
 from kernels.trials.outcome import Outcome, compare
 from kernels.trials.paged import E4M3, Paged, Source
-from kernels.v4_decode import GROUP, ROPE, Cache, QuantisedRows, parts, v4_decode
+from kernels.v4_decode import v4_decode
 
 BLOCK_TOKENS = 16
 POLL_TIMEOUT_NS = 2_000_000_000  # on a GPU a waiting kernel of a trial gives up after 2 s
@@ -117,6 +118,7 @@ class Sparse:
     heads: int = 16
     splits: int = 3
     latent: int = 128
+    block: int = BLOCK_TOKENS
 
 
 SPARSE_SHAPES = {
@@ -125,6 +127,8 @@ SPARSE_SHAPES = {
     "holes_fill_a_block": Sparse((40,), (40,), holes=35),
     "all_heads_full_width": Sparse((30,), (21,), heads=64, latent=512, splits=2),
     "empty_request": Sparse((0, 33), (0, 5), splits=4),
+    "split_of_holes": Sparse((40,), (40,), holes=40),
+    "blocks_of_32": Sparse((70, 9), (37, 8), block=32),  # as shipped: an e4m3 one is two steps
 }
 
 
@@ -145,7 +149,7 @@ def v4(name: str, device: str, shape: Sparse, cache: torch.dtype, combine: str) 
     with all_resident():
         out = v4_decode(query, near, far, *index, launch_of(shape.splits, combine),
                         softmax_scale=0.09, window=shape.window,
-                        block_tokens=BLOCK_TOKENS)  # fmt: skip
+                        block_tokens=shape.block)  # fmt: skip
     truth, rounded = (
         reference.v4_decode(query, whole(near, compute), whole(far, compute), *index,
                             softmax_scale=0.09, window=shape.window, compute=compute)

@@ -13,12 +13,13 @@ from kernels.mla_decode import mla_decode
 from kernels.page_pack import pack_pages
 from kernels.pin import require_version
 from kernels.prefill_attention import prefill_attention
+from kernels.quantised_rows import Cache, QuantisedRows
 from kernels.rmsnorm import rmsnorm
 from kernels.rope import rope
 from kernels.sample import sample_greedy
 from kernels.split_merge import SplitLaunch
 from kernels.trials.outcome import Outcome
-from kernels.v4_decode import Cache, QuantisedRows, v4_decode
+from kernels.v4_decode import v4_decode
 
 BF16 = torch.bfloat16
 LAUNCH = SplitLaunch(2)
@@ -52,12 +53,17 @@ def mla(query: torch.Tensor, latents: torch.Tensor) -> object:
                       integers(1), LAUNCH, softmax_scale=1.0)  # fmt: skip
 
 
-def v4(query: torch.Tensor, near: Cache | None = None, far: Cache | None = None) -> object:
+def v4(
+    query: torch.Tensor,
+    near: Cache | None = None,
+    far: Cache | None = None,
+    block_tokens: int = 32,
+) -> object:
     near = zeros(4, 4, 512) if near is None else near
     far = zeros(9, 512) if far is None else far
     return v4_decode(query, near, far, integers(1, 2), integers(1),
                      integers(1, 3), integers(1), zeros(16, dtype=torch.float32), LAUNCH,
-                     softmax_scale=1.0)  # fmt: skip
+                     softmax_scale=1.0, block_tokens=block_tokens)  # fmt: skip
 
 
 def quantised(*rows: int, groups: int = 7) -> QuantisedRows:
@@ -105,6 +111,7 @@ REFUSALS: dict[str, tuple[Callable[[], object], str]] = {
         lambda: v4(zeros(1, 16, 512), quantised(4, 4, groups=4), quantised(9)),
         "window_cache.scales: expected (4, 4, 7)",
     ),
+    "v4 block": (lambda: v4(zeros(1, 16, 512), block_tokens=24), "block_tokens 24"),
     "v4 no room": (
         lambda: v4(zeros(1, 16, 64), quantised(4, 4), quantised(9)),
         "no room for 64 dims beside RoPE's",

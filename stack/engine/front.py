@@ -80,6 +80,7 @@ class Front:
             with suppress(TimeoutError):
                 async with asyncio.timeout(LAST_WORDS_S):
                     await runner.cleanup()
+        self._ledger.flush()
         return code
 
     async def _serve(self) -> list[web.AppRunner]:

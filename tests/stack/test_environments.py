@@ -6,11 +6,12 @@ Method: a stand-in for uv on PATH makes the folder and installs nothing.
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from stack.environments import Environment, InstallFailed, NotInstalled, install
+from stack.environments import PYTHON, Environment, InstallFailed, NotInstalled, install
 
 UV = """#!/bin/sh
 if [ "$1" = venv ]; then
@@ -31,7 +32,7 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Environment:
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     (tmp_path / "requirements.txt").write_text("toy==1\n")
     with_uv(tmp_path)
-    return Environment("toy", "1", tmp_path / "requirements.txt", ("json",), ())
+    return Environment("toy", "1", PYTHON, tmp_path / "requirements.txt", ("json",), ())
 
 
 def with_uv(folder: Path, *, refuses: bool = False) -> None:
@@ -72,12 +73,17 @@ def test_other_pins_are_another_version(toy: Environment) -> None:
 
 
 def test_a_library_that_is_missing_is_named_with_its_remedy(toy: Environment) -> None:
-    needs = Environment(
-        "toy", "1", toy.requirements, ("lib_toy_verbs",), (("lib_toy_verbs", "install toy-verbs"),)
-    )
+    missing = ("lib_toy_verbs", "install toy-verbs")
+    needs = replace(toy, imports=("lib_toy_verbs",), missing=(missing,))
     with pytest.raises(InstallFailed, match="lib_toy_verbs is missing: install toy-verbs"):
         install(needs, lambda _: None)
     assert not needs.installed()
+
+
+def test_pins_of_another_python_are_refused_before_anything_is_made(toy: Environment) -> None:
+    with pytest.raises(InstallFailed, match=r"its pins are for Python 2\.7, this is 3\."):
+        install(replace(toy, made_for="2.7"), lambda _: None)
+    assert not toy.folder.exists()
 
 
 def test_a_step_that_fails_is_named_with_its_last_words(toy: Environment, tmp_path: Path) -> None:

@@ -122,6 +122,9 @@ def test_a_sink_that_breaks_says_so(sink: TraceSink, monkeypatch: pytest.MonkeyP
         mark = heard.get(timeout=WAIT_S)
     assert mark.kind is Kind.TOOL_ERROR
     assert "ZeroDivisionError" in str(mark.detail["why"])
+    later: queue.Queue[Mark] = queue.Queue()
+    with sink.observe(later.put):
+        assert later.get(timeout=WAIT_S).kind is Kind.TOOL_ERROR
 
 
 def test_a_mark_that_was_lost_is_told_of_by_the_next_flush(tmp_path: Path) -> None:

@@ -70,6 +70,8 @@ def _play(arena: Arena, driver: Driver, index: int, folder: Path) -> tuple[Verdi
     )
     with suppress(AssertionError, NotProven):  # counted here, by the verdicts
         play(WORKLOADS[index % len(WORKLOADS)])
+    if not heard:
+        raise NotMeasured(f"fault-free experiment {index} ended without a verdict")
     return tuple(heard)
 
 

@@ -80,3 +80,15 @@ def test_a_stream_that_goes_on_after_the_heal_had_hung_all_the_same() -> None:
     long = f"{frozen} 20.0 client finished r1 {DONE}"
     finding = ORACLE.judge(history(thawed, control=long, strikes=[strike()]))
     assert finding.answer is Answer.VIOLATED
+
+
+def test_a_long_stream_that_ends_is_judged_from_its_last_token() -> None:
+    """Struck at once, served for ten seconds, and then ended at once by a guard: caught."""
+    struck = "1.5 fault struck S1 bit=true\n"
+    ended = "11.2 router guard r1 guard=router_stream_failure\n 11.2 client refused r1 status=500"
+    long = f"{BEGIN} 20.0 client finished r1 {DONE}"
+    caught = ORACLE.judge(history(f"{STREAM}{struck}{ended}", control=long, strikes=[strike()]))
+    assert caught.answer is Answer.HOLDS
+    stalled = ended.replace("11.2", "17.5")
+    late = ORACLE.judge(history(f"{STREAM}{struck}{stalled}", control=long, strikes=[strike()]))
+    assert late.answer is Answer.VIOLATED

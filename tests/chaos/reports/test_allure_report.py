@@ -32,6 +32,9 @@ class Heard:
     def story(self, *names: str) -> None:
         self.labels += [("story", name) for name in names]
 
+    def parameter(self, name: str, value: str) -> None:
+        self.labels.append((name, value))
+
     def attach(self, body: str, name: str, _type: str, extension: str) -> None:
         self.attached[name] = (body, extension)
 
@@ -52,6 +55,7 @@ def test_epic_is_the_stack_feature_the_stage_and_story_the_fault(heard: Heard) -
     allure_report.label(hung()[0])
     assert heard.labels == [
         ("epic", "embedded 1p1d smg"),
+        ("stack", "embedded 1p1d smg"),
         ("feature", "transfer"),
         ("story", "stall the writer on prefill-0"),
     ]
@@ -61,7 +65,11 @@ def test_an_experiment_without_a_strike_is_labelled_as_one(heard: Heard) -> None
     spec = specification()
     free = Table().history(type(spec)(spec.name, 1, spec.stack, "steady", 1, spec.budgets))
     allure_report.label(free)
-    assert heard.labels == [("epic", "embedded 1p1d smg"), ("feature", "fault-free")]
+    assert heard.labels == [
+        ("epic", "embedded 1p1d smg"),
+        ("stack", "embedded 1p1d smg"),
+        ("feature", "fault-free"),
+    ]
 
 
 def test_picture_verdicts_history_and_texts_are_attached_without_secrets(
