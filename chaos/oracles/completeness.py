@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from chaos.blow import blows
+from chaos.clock import ns
 from chaos.ending import Ending, ending
-from chaos.event import Kind, number
+from chaos.event import Event, Kind, number
 from chaos.history import History
 from chaos.life import Life, base_id
 from chaos.oracles.symptom import holds, unknown
@@ -58,8 +59,9 @@ def _of_one(history: History) -> Iterator[str]:
         count = sum(number(one, "count") for one in lost)
         yield f"{count:.0f} marks of nodes were lost, first at event {lost[0].seq}"
     bound_s = history.specification.budgets.lag_s
-    lags = [(number(one, "lag_s"), one.seq, one.about) for one in history.of(Kind.LAG)]
-    if lags and max(lags)[0] > bound_s:
+    late_by = [(number(one, "lag_s"), one) for one in history.of(Kind.LAG)]
+    lags = [(s, one.seq, one.about) for s, one in late_by if s > bound_s and _met(history, one, s)]
+    if lags:
         worst_s, seq, whose = max(lags)
         late = "our load generator was late by" if whose == OURS else f"{whose} waited for a core"
         yield f"{late} {worst_s:.2f} s at event {seq} (lag_s={bound_s:g})"
@@ -69,6 +71,16 @@ def _of_one(history: History) -> Iterator[str]:
         yield "no request was sent"
     yield from _torn(history)
     yield from _unhealed(history)
+
+
+def _met(history: History, lag: Event, lag_s: float) -> bool:
+    """Whether a request waited, or was to be sent, while somebody was late: else it changed no
+    time that anything is judged by."""
+    begin_ns, end_ns = lag.at_ns - ns(lag_s), lag.at_ns + ns(history.specification.budgets.lag_s)
+    return any(
+        one.sent.at_ns <= end_ns and (one.settled is None or one.settled.at_ns >= begin_ns)
+        for one in history.lives.values()
+    )
 
 
 def _torn(history: History) -> Iterator[str]:

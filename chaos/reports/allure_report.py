@@ -53,6 +53,12 @@ def label(history: History) -> None:
         allure.dynamic.feature("fault-free")
 
 
+def file_under(epic: str) -> None:
+    """For a test that plays no experiment: its place beside the stacks."""
+    if (allure := _allure()) is not None:
+        allure.dynamic.epic(epic)
+
+
 def attach(
     history: History, verdicts: Sequence[Verdict], file: Path, texts: Mapping[str, str]
 ) -> None:

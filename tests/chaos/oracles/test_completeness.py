@@ -25,7 +25,7 @@ def test_it_holds_when_nothing_is_missing() -> None:
 HOLES = [
     ("3.0 fault tool_error S1 why=permission", "the tool itself failed"),
     ("3.0 trace lost decode-0 count=12", "12 marks of nodes were lost"),
-    ("3.0 client lag load_generator lag_s=0.51", "late by 0.51 s"),
+    ("1.6 client lag load_generator lag_s=0.51", "late by 0.51 s"),
 ]
 
 
@@ -46,6 +46,19 @@ def test_each_hole_in_the_control_is_seen(line: str, why: str) -> None:
 
 def test_a_lag_within_the_bound_is_no_hole() -> None:
     assert judged("3.0 client lag load_generator lag_s=0.5").answer is Answer.HOLDS
+
+
+@pytest.mark.parametrize(
+    ("lag", "answer"),
+    [
+        ("0.5 client lag load_generator lag_s=0.6", Answer.UNKNOWN),  # r1 was due, and sent late
+        ("2.0 client lag load_generator lag_s=0.6", Answer.UNKNOWN),  # r1 ended meanwhile
+        ("2.2 client lag load_generator lag_s=0.6", Answer.HOLDS),  # nobody waited
+        ("2.2 decode-0 lag decode-0/engine lag_s=0.8", Answer.UNKNOWN),
+    ],
+)
+def test_a_lag_counts_where_a_request_waited_meanwhile(lag: str, answer: Answer) -> None:
+    assert judged(lag).answer is answer
 
 
 def test_a_strike_without_a_control_proves_nothing() -> None:
@@ -121,6 +134,6 @@ def test_a_run_that_was_cut_off_proves_nothing() -> None:
 def test_the_worst_lag_counts_wherever_it_stands() -> None:
     lags = [
         f"{at_s} client lag load_generator lag_s={lag_s}"
-        for at_s, lag_s in ((3, 0.1), (4, 0.9), (5, 0.2))
+        for at_s, lag_s in ((1.1, 0.1), (1.2, 0.9), (1.3, 0.2))
     ]
     assert "late by 0.90 s" in judged(*lags).reason

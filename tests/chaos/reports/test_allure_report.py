@@ -61,6 +61,11 @@ def test_epic_is_the_stack_feature_the_stage_and_story_the_fault(heard: Heard) -
     ]
 
 
+def test_what_plays_no_experiment_has_an_epic_of_its_own(heard: Heard) -> None:
+    allure_report.file_under("kernels")
+    assert heard.labels == [("epic", "kernels")]
+
+
 def test_an_experiment_without_a_strike_is_labelled_as_one(heard: Heard) -> None:
     spec = specification()
     free = Table().history(type(spec)(spec.name, 1, spec.stack, "steady", 1, spec.budgets))
