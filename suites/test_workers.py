@@ -92,7 +92,6 @@ def test_decode_engine_frozen_while_http_answers(play: Play) -> None:
 @pytest.mark.known_bug(
     stack="sglang",
     verdict="SURFACED",
-    by="decode_transfer_pinned",
     what="prefill's heartbeat is answered by its HTTP process while its scheduler stands still, "
     "and the router waits for prefill after decode has failed its half",
 )
