@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 
 from chaos.actor import RESOURCE
 from chaos.event import Event, Kind, number
@@ -49,6 +50,11 @@ class Baseline:
     def missing(self, now: Mapping[str, float]) -> tuple[str, ...]:
         """What was read at the start, or in the control, and is not read any more."""
         return tuple(name for name in self.names if name not in now)
+
+    def is_half(self, name: str) -> bool:
+        """The control ran, and did not tell what it kept of this: more than at the start may be
+        what it kept, too."""
+        return self.control is not None and name not in self.control
 
     def excess(self, name: str, value: float) -> float:
         """How much more than tolerated is still held; at most 0 when it was given back."""
@@ -134,9 +140,10 @@ def _readings(history: History, begin_ns: int | None, end_ns: int | None) -> dic
 def _say(values: dict[str, float], told_by: dict[str, str], event: Event) -> None:
     """A reading that does not name its probe is of its node's one and only."""
     node = event.about.partition("/")[0]
-    if event.kind is Kind.READING:
+    if event.kind is Kind.READING and isfinite(number(event, "value")):
         values[event.about] = number(event, "value")
         told_by[event.about] = str(event.detail.get("probe", node))
         return
     for name in [one for one, probe in told_by.items() if probe in (event.about, node)]:
         values.pop(name, None)
+    values.pop(event.about, None)  # a value that is no number

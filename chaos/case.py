@@ -112,7 +112,7 @@ class _Evidence:
             since_ns=since_ns,
             fates=mine,
             firing=firing,
-            firing_after_s=(firing.at_ns - since_ns) / ns(1) if firing else 0.0,
+            firing_after_s=max(0, firing.at_ns - since_ns) / ns(1) if firing else 0.0,
             detect_s=self._budgets.detect_s,
             wrong=self._charged(blow, self._wrong),
             unrecovered=self._charged(blow, self._unrecovered),
@@ -136,8 +136,11 @@ class _Evidence:
         return max(struck_ns, min(late, default=struck_ns))
 
     def _first_firing(self, blow: Blow | None, since_ns: int) -> Firing | None:
+        """The first since the strike that still held when the first request began to wait."""
         begin_ns = blow.began_ns if blow and blow.struck else since_ns
-        return next((one for one in self._firings if one.at_ns >= begin_ns), None)
+        told = (one for one in self._firings if one.at_ns >= begin_ns)
+        held = (one for one in told if one.until_ns is None or one.until_ns >= since_ns)
+        return next(held, None)
 
     def _unread(self) -> tuple[str, ...]:
         """What would have to be seen of a stack that did recover, and was not."""

@@ -116,9 +116,9 @@ class _Reading:
         to = charged(self._blows, life.sent.at_ns, end_ns)
         strikes = tuple(one.strike for one in to)
         settle_ns = ns(self._budgets.settle_s)
-        since_ns = affected_ns(life.sent.at_ns, end_ns, to, settle_ns)
-        if life.silence_ns < settle_ns:
-            since_ns = max(since_ns, self._excused_ns(life))
+        from_ns = affected_ns(life.sent.at_ns, end_ns, to, settle_ns)
+        served = life.silence_ns(from_ns) < settle_ns
+        since_ns = max(from_ns, self._excused_ns(life)) if served else from_ns
         after_s = seconds(max(0, end_ns - since_ns))
         times = since_ns, after_s, since_ns + settle_ns
         if life.settled is None:
@@ -126,7 +126,7 @@ class _Reading:
             return Fate(life, state, strikes, *times)
         if self._unaffected(life, life.settled):
             return Fate(life, State.UNAFFECTED, strikes, *times)
-        guard = self._guard(life, life.settled, to, since_ns)
+        guard = self._guard(life, life.settled, to, (from_ns, since_ns))
         state, by = self._state(life, life.settled, guard, after_s)
         caught_by = guard if state is State.CAUGHT else None
         return Fate(life, state, strikes, *times, by, caught_by)
@@ -142,7 +142,9 @@ class _Reading:
         same = self._reference(life)
         ended = ending(settled)
         if same is None or same.settled is None:
-            return ended is Ending.COMPLETE and life.silence_ns <= ns(self._budgets.settle_s)
+            return ended is Ending.COMPLETE and life.silence_ns(life.sent.at_ns) <= ns(
+                self._budgets.settle_s
+            )
         alike = ended in (Ending.COMPLETE, ending(same.settled))
         return alike and self._late_s(life, settled) <= self._budgets.service_s
 
@@ -153,9 +155,11 @@ class _Reading:
         return seconds(settled.at_ns - life.sent.at_ns - usual_ns)
 
     def _guard(
-        self, life: Life, settled: Event, to: tuple[Blow, ...], from_ns: int
+        self, life: Life, settled: Event, to: tuple[Blow, ...], clocks_ns: tuple[int, int]
     ) -> Event | None:
-        """The first guard whose event names this request and that kept its budget."""
+        """The first guard whose event names this request and that kept its budget, which counts
+        from when it was affected, or last served if the guard spoke after that."""
+        affected, served = clocks_ns
         begin_ns = min((one.began_ns for one in to), default=life.sent.at_ns)
         # After a client has gone, cleaning up is a guard's whole task; else it comes too late
         # to be what ended the request.
@@ -165,7 +169,8 @@ class _Reading:
             for event in life.guards
             if event.at_ns >= begin_ns
             and (event.at_ns <= settled.at_ns + ns(LOG_SLACK_S) or gone)
-            and max(event.at_ns, settled.at_ns) <= from_ns + ns(self._budget_s(event))
+            and max(event.at_ns, settled.at_ns)
+            <= (served if event.at_ns >= served else affected) + ns(self._budget_s(event))
         ]
         return min(named, key=_rank, default=None)
 

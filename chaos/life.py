@@ -18,10 +18,20 @@ class Life:
     sent: Event
     settled: Event | None
     text: str  # what the client received, complete or not
-    heard_ns: int  # when the client last received a token; when it sent, if it never did
-    silence_ns: int  # the longest that the client heard nothing, from sending to its end
+    signs_ns: tuple[int, ...]  # when its client sent it, and received each token
     stages: tuple[Event, ...]
     guards: tuple[Event, ...]
+
+    @property
+    def heard_ns(self) -> int:
+        """When its client last received a token; when it sent, if it never did."""
+        return self.signs_ns[-1]
+
+    def silence_ns(self, since_ns: int) -> int:
+        """The longest that its client heard nothing, from then to its end."""
+        ends = (*self.signs_ns[1:], self.settled.at_ns if self.settled else self.heard_ns)
+        gaps = (end - max(sign, since_ns) for sign, end in zip(self.signs_ns, ends, strict=True))
+        return max(0, *gaps, 0)
 
     @property
     def is_recovery(self) -> bool:
@@ -62,10 +72,12 @@ def life(request_id: str, events: Sequence[Event]) -> Life | None:
             settled = settled or event
     if sent is None:
         return None
-    text = "".join(pieces)
-    signs_ns = [sent.at_ns, *heard_ns]
-    ends_ns = [*heard_ns, signs_ns[-1] if settled is None else settled.at_ns]
-    silence_ns = max(end - sign for sign, end in zip(signs_ns, ends_ns, strict=True))
-    return Life(
-        request_id, sent, settled, text, signs_ns[-1], silence_ns, tuple(stages), tuple(guards)
-    )
+    text, signs_ns = "".join(pieces), _signs(sent, heard_ns, settled)
+    return Life(request_id, sent, settled, text, signs_ns, tuple(stages), tuple(guards))
+
+
+def _signs(sent: Event, heard_ns: Sequence[int], settled: Event | None) -> tuple[int, ...]:
+    """A token that is told after its request's end is no sign of it."""
+    if settled is None:
+        return sent.at_ns, *heard_ns
+    return sent.at_ns, *(one for one in heard_ns if one <= settled.at_ns)

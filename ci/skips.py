@@ -47,6 +47,12 @@ def main(words: Sequence[str]) -> int:
     if os.environ.get("PDCHAOS_MACHINE") == "gpu":
         name = f"{name} on gpu"
     allowed = cast("dict[str, dict[str, int]]", json.loads(ALLOWED.read_text()))
+    if name not in allowed:
+        print(
+            f"skips: no run is called {name}; {ALLOWED.name} has {', '.join(allowed)}",
+            file=sys.stderr,
+        )
+        return 2
     if not junit.exists():
         print(f"skips: {junit} was not written: pytest did not come to its end", file=sys.stderr)
         return 1

@@ -23,6 +23,7 @@ from kernels.scan_process import ScanProcess
 
 SAFE, DEADLOCK, NOT_PROVEN = 0, 1, 3
 WORDS = {SAFE: "SAFE", DEADLOCK: "DEADLOCK, proven", NOT_PROVEN: "NOT PROVEN"}
+MAX_WITHIN_S = 1e6
 LAYOUTS = ("tile_fastest", "split_fastest")
 ORDERS = ("in-order", "reverse", "seeded")
 
@@ -51,8 +52,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Judge one launch. ValueError for what is not supported."""
-    if args.within_s <= 0 or (args.seeds is not None and args.seeds < 1):
-        raise ValueError("--within-s and --seeds: expected more than 0")
+    if not 0 < args.within_s < MAX_WITHIN_S or (args.seeds is not None and args.seeds < 1):
+        raise ValueError(
+            f"--within-s and --seeds: expected more than 0, and less than {MAX_WITHIN_S:g} seconds"
+        )
     os.environ["TRITON_INTERPRET"] = "1"  # before anything imports Triton
     case = _case(args)
     _say(case.title)
@@ -133,7 +136,8 @@ def _try(case: Case, launch: Callable[[], object], args: argparse.Namespace, *, 
         return _verdict(DEADLOCK, f"{_of(dead, orders)} cannot end")
     finished = endings.count(Ending.FINISHED)
     if finished < len(trials):
-        return _verdict(NOT_PROVEN, f"{_of(finished, orders)} ended within the budget")
+        late = len(trials) - finished
+        return _verdict(NOT_PROVEN, f"{_of(late, orders)} did not end within the budget")
     if case.fits or not waits:
         why = "all CTAs fit" if case.fits else "no CTA waits for another"
         return _verdict(SAFE, f"{why}, and {_of(finished, orders)} finished")

@@ -194,7 +194,7 @@ def v4_decode(query: torch.Tensor, window_cache: Cache, compressed_cache: Cache,
     require_index(query.shape[0], block_table, context_lens, chosen, chosen_counts)
     requests, heads, latent = query.shape
     tiles = requests * heads // TILE_HEADS
-    out = torch.empty_like(query) if out is None else out
+    out = require_out(query, out)
     counts = context_lens.clamp(max=window) + chosen_counts
     scratch = Partials.allocate(requests * heads, latent, tiles, launch, query.device)
     v4_decode_kernel[(tiles * launch.splits,)](
@@ -249,6 +249,15 @@ def require_caches(query: torch.Tensor, window_cache: Cache, compressed_cache: C
                 f"{name}_cache: expected rows of {query.shape[2]} in the query's dtype, "
                 f"got {tuple(cache.shape)} {cache.dtype}"
             )
+
+
+def require_out(query: torch.Tensor, out: torch.Tensor | None) -> torch.Tensor:
+    """`out`, or a new one. ValueError unless the result fits into it."""
+    out = torch.empty_like(query) if out is None else out
+    if out.shape != query.shape or out.dtype != query.dtype:
+        expected, came = tuple(query.shape), tuple(out.shape)
+        raise ValueError(f"out: expected {expected} {query.dtype}, got {came} {out.dtype}")
+    return out
 
 
 def require_sinks(query: torch.Tensor, sinks: torch.Tensor) -> None:

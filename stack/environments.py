@@ -58,7 +58,8 @@ class Environment:
         return hashlib.sha256(self.requirements.read_bytes()).hexdigest()
 
     def installed(self) -> bool:
-        return self.stamp.is_file() and self.stamp.read_text() == self.digest()
+        whole = self.stamp.is_file() and self.python.exists()
+        return whole and self.stamp.read_bytes() == self.digest().encode()
 
     def require(self) -> Path:
         """The environment's interpreter. Raises NotInstalled with the command that helps."""
@@ -78,7 +79,10 @@ def install(environment: Environment, say: Callable[[str], None]) -> None:
         return
     if environment.made_for != PYTHON:
         raise InstallFailed(f"its pins are for Python {environment.made_for}, this is {PYTHON}")
-    environment.stamp.unlink(missing_ok=True)
+    try:
+        environment.stamp.unlink(missing_ok=True)
+    except OSError as error:
+        raise InstallFailed(f"{environment.folder} cannot be made: {error}") from error
     uv = [shutil.which("uv") or _own_uv(environment, say)]
     python = str(environment.python)
     say(f"making a virtual environment in {environment.folder}")

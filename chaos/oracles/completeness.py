@@ -12,6 +12,7 @@ from chaos.ending import Ending, ending
 from chaos.event import Event, Kind, number
 from chaos.history import History
 from chaos.life import Life, base_id
+from chaos.oracles.signals import firings
 from chaos.oracles.symptom import holds, unknown
 from chaos.verdict import Finding
 
@@ -74,12 +75,16 @@ def _of_one(history: History) -> Iterator[str]:
 
 
 def _met(history: History, lag: Event, lag_s: float) -> bool:
-    """Whether a request waited, or was to be sent, while somebody was late: else it changed no
-    time that anything is judged by."""
+    """Whether a request waited, or was to be sent, or an alert was about to fire, while somebody
+    was late: else it changed no time that anything is judged by."""
     begin_ns, end_ns = lag.at_ns - ns(lag_s), lag.at_ns + ns(history.specification.budgets.lag_s)
-    return any(
+    waited = any(
         one.sent.at_ns <= end_ns and (one.settled is None or one.settled.at_ns >= begin_ns)
         for one in history.lives.values()
+    )
+    longest_s = max((one.for_s for one in history.specification.alerts), default=0.0)
+    return waited or any(
+        begin_ns <= one.at_ns <= end_ns + ns(longest_s) for one in firings(history)
     )
 
 

@@ -43,7 +43,7 @@ def symptoms(history: History) -> tuple[Symptom, ...]:
             _evidence(history, name),
         )
         for name in baseline.names
-        if name in now and baseline.excess(name, now[name]) > 0
+        if name in now and baseline.excess(name, now[name]) > 0 and not baseline.is_half(name)
     )
 
 
@@ -53,6 +53,14 @@ def unproven(history: History) -> str | None:
         return "no resource was read before the load"
     if blind := unread(history):
         return f"resources not readable before the load: {', '.join(blind[:NAMED_MAX])}"
+    now, baseline = rest(history), _baseline(history)
+    half = [
+        one
+        for one in baseline.names
+        if one in now and baseline.is_half(one) and baseline.excess(one, now[one]) > 0
+    ]
+    if half:
+        return f"resources not readable after the control's load: {', '.join(half[:NAMED_MAX])}"
     if gone := missing(history):
         return f"resources not readable after recovery: {', '.join(gone[:NAMED_MAX])}"
     return None

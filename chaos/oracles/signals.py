@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from chaos.actor import RESOURCE
@@ -32,6 +32,7 @@ class Firing:
     about: str
     at_ns: int
     evidence: tuple[int, ...]
+    until_ns: int | None = None  # when the condition ended; None: it held to the last
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,19 +111,22 @@ def _samples(history: History) -> dict[str, list[Event]]:
 def _runs(alert: Alert, about: str, events: Iterable[Event]) -> Iterable[Firing]:
     """Each unbroken run of samples that satisfy the alert fires once, when it is long enough."""
     first: Event | None = None
-    fired = False
+    fired: Firing | None = None
     for event in events:
         if event.about != about and alert.op != "unreadable":
             continue  # another reading of the probe of this name
         if not _satisfies(alert, event, first):
+            if fired is not None:
+                yield replace(fired, until_ns=event.at_ns)
             # A pinned gauge that moves to another value begins to be pinned there.
             first = event if _satisfies(alert, event, None) else None
-            fired = False
+            fired = None
             continue
         first = first or event
-        if not fired and event.at_ns - first.at_ns >= ns(alert.for_s):
-            fired = True
-            yield Firing(alert.name, about, event.at_ns, (first.seq, event.seq))
+        if fired is None and event.at_ns - first.at_ns >= ns(alert.for_s):
+            fired = Firing(alert.name, about, event.at_ns, (first.seq, event.seq))
+    if fired is not None:
+        yield fired
 
 
 def _satisfies(alert: Alert, event: Event, first: Event | None) -> bool:

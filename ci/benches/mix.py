@@ -44,7 +44,7 @@ def leaves(stage: Stage) -> Make:
 
 
 def dawdles(_pair: Pair, victim: str) -> Turn:
-    return Turn(SlowReader(victim), 0.12, 0.25, 40, 0.0, Stage.STREAM)
+    return Turn(SlowReader(victim), 0.12, 0.25, LONG, 0.0, Stage.STREAM)
 
 
 def kv_blackholed(pair: Pair, _victim: str) -> Turn:

@@ -177,6 +177,8 @@ class Scheduler:
         seen: set[tuple[bytes | None, ...]] = set()
         for _ in range(LIVELOCK_ROUNDS):
             self._round()
+            if not self.residents:
+                return False  # it ended after all, with the budget: that repeats nothing
             states = (
                 snapshot(self.grid.buffers),
                 *(c.state(self._clock_ns) for c in self.residents),

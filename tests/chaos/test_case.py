@@ -122,6 +122,13 @@ def test_detection_counts_from_the_first_request_that_overran_when_that_came_lat
     assert verdict.outcome is Outcome.SILENT
 
 
+def test_an_alert_that_was_over_before_anybody_waited_told_nobody() -> None:
+    gauge = "signal reading prefill-0/inflight value"
+    over = f"1.3 {gauge}=1\n 2.4 {gauge}=1\n 2.6 {gauge}=0\n 8.0 client sent r2\n"
+    (verdict,) = judge(told(SENT + RIGHT + finished(1.3) + over + QUIET))
+    assert verdict.outcome is Outcome.SILENT
+
+
 def test_without_a_control_an_error_or_a_long_wait_is_not_tolerated() -> None:
     refused = CONTROL.replace(
         "finished r1  finish_reason=length done=true", "refused r1 status=503"

@@ -45,10 +45,14 @@ def test_a_run_that_never_came_to_its_end_is_no_run_without_skips(tmp_path: Path
 def test_the_command_fails_on_an_unexpected_skip(tmp_path: Path) -> None:
     junit = tmp_path / "junit.xml"
     junit.write_text(JUNIT)
-    command = [sys.executable, str(ROOT / "ci" / "skips.py"), "no such run", str(junit)]
+    command = [sys.executable, str(ROOT / "ci" / "skips.py"), "suites", str(junit)]
     told = subprocess.run(command, timeout=20, capture_output=True, text=True, check=False)
     assert told.returncode == 1
     assert "nobody allowed" in told.stdout
+
+
+def test_a_run_that_nobody_knows_is_bad_usage(tmp_path: Path) -> None:
+    assert skips.main(["no such run", str(tmp_path / "junit.xml")]) == 2
 
 
 def test_the_allowed_skips_are_counts_of_reasons() -> None:

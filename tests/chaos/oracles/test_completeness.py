@@ -6,6 +6,7 @@ import pytest
 
 from chaos.history import History
 from chaos.oracles.completeness import NothingIsMissing
+from chaos.specification import Alert
 from chaos.verdict import Answer, Finding
 from tests.chaos.table import CONTROL, RECOVERED, STRUCK, history, played, strike
 
@@ -59,6 +60,15 @@ def test_a_lag_within_the_bound_is_no_hole() -> None:
 )
 def test_a_lag_counts_where_a_request_waited_meanwhile(lag: str, answer: Answer) -> None:
     assert judged(lag).answer is answer
+
+
+def test_a_lag_counts_where_it_made_an_alert_fire() -> None:
+    """The samples of a gauge that nobody could read meanwhile are of one moment."""
+    alert = Alert("busy", "prefill-0/inflight", ">", 0.0, for_s=1.0)
+    gauge = "signal reading prefill-0/inflight value=1"
+    lag = f"{LOAD}\n2.2 {gauge}\n 3.9 client lag load_generator lag_s=1.6\n 4.0 {gauge}\n"
+    told = history(played(lag), control=CONTROL, strikes=[strike()], alerts=[alert])
+    assert ORACLE.judge(told).answer is Answer.UNKNOWN
 
 
 def test_a_strike_without_a_control_proves_nothing() -> None:

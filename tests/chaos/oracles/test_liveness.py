@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chaos.fate import fates
 from chaos.oracles.liveness import EveryRequestSettles
 from chaos.verdict import Answer
 from tests.chaos.table import CONTROL, STRUCK, history, played, strike
@@ -92,3 +93,24 @@ def test_a_long_stream_that_ends_is_judged_from_its_last_token() -> None:
     stalled = ended.replace("11.2", "17.5")
     late = ORACLE.judge(history(f"{STREAM}{struck}{stalled}", control=long, strikes=[strike()]))
     assert late.answer is Answer.VIOLATED
+
+
+def test_a_guard_that_spoke_long_before_the_last_token_did_not_end_it() -> None:
+    spoke = "1.4 decode-0 guard r1 guard=waiting_timeout\n"
+    struck = "1.3 fault struck S1 bit=true\n"
+    late = f"{STREAM}{struck}{spoke} 13.9 client refused r1 status=500"
+    long = f"{BEGIN} 10.0 client finished r1 {DONE}"
+    (fate,) = fates(history(late, control=long, strikes=[strike()]))
+    assert fate.by != "waiting_timeout"
+
+
+def test_silence_before_the_last_strike_does_not_count_after_it() -> None:
+    two = (
+        "1.1 fault struck S1 bit=true\n 4.0 fault healed S1 bit=true\n"
+        "5.5 fault struck S2 bit=true\n 11.0 fault healed S2 bit=true\n"
+    )
+    tokens = "".join(f"{8 + one / 2} client tokens r1 text=a\n" for one in range(8))
+    ended = f"{BEGIN}{two}{tokens} 11.8 client refused r1 status=500"
+    long = f"{BEGIN} 20.0 client finished r1 {DONE}"
+    finding = ORACLE.judge(history(ended, control=long, strikes=[strike(), strike("S2")]))
+    assert finding.answer is Answer.HOLDS

@@ -17,7 +17,7 @@ def read(name: str, before: float, after: float) -> str:
         0.2 run      phase   disturb
         5.0 run      phase   recover
         5.1 resource reading {name} value=99
-        6.0 resource reading {name} value={after}
+        6.0 resource reading {name} value={str(after).replace("nan", "NaN")}
         6.1 run      phase   done
     """
 
@@ -123,3 +123,18 @@ def test_a_leak_is_seen_where_another_probe_of_the_node_cannot_be_read() -> None
         "5.5", "6.05"
     )
     assert ORACLE.judge(history(gone, control=control)).answer is Answer.UNKNOWN
+
+
+def test_what_the_control_did_not_tell_accuses_nobody() -> None:
+    """Its probe could not be read after the control's load: what is kept may be kept every day."""
+    silent = "6.05 resource unreadable decode-0/fds why=late\n"
+    control = read("decode-0/fds", 10, 14).replace("6.0 ", "6.04 ") + silent
+    finding = ORACLE.judge(history(read("decode-0/fds", 10, 30), control=control))
+    assert finding.answer is Answer.UNKNOWN
+    assert "after the control's load" in finding.reason
+    back = ORACLE.judge(history(read("decode-0/fds", 10, 10), control=control))
+    assert back.answer is Answer.HOLDS
+
+
+def test_a_value_that_is_no_number_is_not_read() -> None:
+    assert judged("decode-0/pages", 0, float("nan"), control=0) is Answer.UNKNOWN

@@ -104,3 +104,9 @@ def test_a_condition_that_was_cut_off_before_its_time_did_not_fire() -> None:
 def test_an_alert_sees_its_reading_among_others() -> None:
     table = readings((1.0, 3), (1.5, 3)) + "\n" + readings((1.0, 0), about="decode-0/other")
     assert ORACLE.judge(history(table, alerts=[HIGH])).answer is Answer.HOLDS
+
+
+def test_a_firing_says_until_when_it_held() -> None:
+    table = readings((1.0, 3), (1.5, 3), (2.0, 0), (3.0, 9), (3.5, 9), (4.0, 9))
+    first, second = firings(history(table, alerts=[HIGH]))
+    assert (first.until_ns, second.until_ns) == (BEGIN_NS + 2_000_000_000, None)
