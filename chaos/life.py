@@ -31,7 +31,7 @@ class Life:
         """The longest that its client heard nothing, from then to its end."""
         ends = (*self.signs_ns[1:], self.settled.at_ns if self.settled else self.heard_ns)
         gaps = (end - max(sign, since_ns) for sign, end in zip(self.signs_ns, ends, strict=True))
-        return max(0, *gaps, 0)
+        return max(0, *gaps)
 
     @property
     def is_recovery(self) -> bool:

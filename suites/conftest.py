@@ -22,6 +22,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Quick ones first, and of them the short ones: the first verdict is there within seconds."""
+    """Quick ones first, and of them the soak's: the first verdict is there within seconds."""
     marks = {item: {mark.name for mark in item.iter_markers()} for item in items}
     items.sort(key=lambda item: ("quick" not in marks[item], "soak" not in marks[item]))

@@ -16,6 +16,7 @@ from chaos.oracles.signals import firings
 from chaos.oracles.symptom import holds, unknown
 from chaos.verdict import Finding
 
+TOLD_WITHIN_S = 0.25  # the load generator tells the worst lag of each window of this length
 OURS = "load_generator"  # whom a LAG mark is about; others are engines that got no core
 
 
@@ -77,7 +78,8 @@ def _of_one(history: History) -> Iterator[str]:
 def _met(history: History, lag: Event, lag_s: float) -> bool:
     """Whether a request waited, or was to be sent, or an alert was about to fire, while somebody
     was late: else it changed no time that anything is judged by."""
-    begin_ns, end_ns = lag.at_ns - ns(lag_s), lag.at_ns + ns(history.specification.budgets.lag_s)
+    begin_ns = lag.at_ns - ns(lag_s + TOLD_WITHIN_S)
+    end_ns = lag.at_ns + ns(history.specification.budgets.lag_s)
     waited = any(
         one.sent.at_ns <= end_ns and (one.settled is None or one.settled.at_ns >= begin_ns)
         for one in history.lives.values()
