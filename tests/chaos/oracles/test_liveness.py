@@ -98,7 +98,7 @@ def test_a_long_stream_that_ends_is_judged_from_its_last_token() -> None:
 def test_a_guard_that_spoke_long_before_the_last_token_did_not_end_it() -> None:
     spoke = "1.4 decode-0 guard r1 guard=waiting_timeout\n"
     struck = "1.3 fault struck S1 bit=true\n"
-    late = f"{STREAM}{struck}{spoke} 13.9 client refused r1 status=500"
+    late = f"{STREAM}{struck}{spoke} 12.9 client refused r1 status=500"
     long = f"{BEGIN} 10.0 client finished r1 {DONE}"
     (fate,) = fates(history(late, control=long, strikes=[strike()]))
     assert fate.by != "waiting_timeout"

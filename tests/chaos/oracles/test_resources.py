@@ -114,14 +114,12 @@ def test_a_probe_that_never_answered_before_has_no_baseline_and_proves_nothing()
 
 
 def test_a_leak_is_seen_where_another_probe_of_the_node_cannot_be_read() -> None:
-    silent = "5.5 resource unreadable decode-0/process why=late\n"
+    silent = "6.05 resource unreadable decode-0/process why=late\n"
     control = read("decode-0/pages", 0, 0).replace("value", "probe=decode-0/metrics value") + silent
     leaking = read("decode-0/pages", 0, 50).replace("value", "probe=decode-0/metrics value")
     finding = ORACLE.judge(history(leaking + silent, control=control))
     assert finding.answer is Answer.VIOLATED
-    gone = leaking.replace("value=50", "value=0") + silent.replace("process", "metrics").replace(
-        "5.5", "6.05"
-    )
+    gone = leaking.replace("value=50", "value=0") + silent.replace("process", "metrics")
     assert ORACLE.judge(history(gone, control=control)).answer is Answer.UNKNOWN
 
 
