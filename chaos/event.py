@@ -28,6 +28,8 @@ class Kind(Enum):
     # A node's view.
     STAGE = "stage"  # a request entered event.stage on event.actor
     GUARD = "guard"  # guard, why: a guard acted; about is the request, or the node itself
+    # A process ended, and nobody who plays the experiment had told it to. About: its node.
+    DIED = "died"  # part, exit_code or signal (neither: nobody could read it), last_words
     # The experiment's own deeds.
     STRUCK = "struck"  # about: the strike; detail: the proof read on entry, with "bit"
     HEALED = "healed"  # about: the strike; detail: the proof read before undoing, with "bit"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Final
 
@@ -82,12 +82,14 @@ class EmbeddedStack:
         def same() -> bool:
             return all(one.alive for one in before)
 
-        identity = admin.arm(failpoint)
-        try:
-            yield HitProof(admin, identity, failpoint, same)
-        finally:
-            self._disarm(admin, identity, same)
-            self._running.await_back(process)
+        ours = process.dying_for_us() if failpoint.action == "crash" else nullcontext()
+        with ours:
+            identity = admin.arm(failpoint)
+            try:
+                yield HitProof(admin, identity, failpoint, same)
+            finally:
+                self._disarm(admin, identity, same)
+                self._running.await_back(process)
 
     # Tunable
 

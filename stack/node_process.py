@@ -5,19 +5,25 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, Protocol
 
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
+from stack.death import DeathWatch, Witness
+from stack.guardian import GuardianLost
 from stack.log_tail import last_lines
+from stack.nursery import NurseryLost
 from stack.ports import is_listening
 from stack.process_table import (
     ProcessId,
+    exit_code,
     group_members,
     tree,
     wait_all_exit,
+    wait_any_exit,
     wait_exit,
 )
 
@@ -65,13 +71,20 @@ class Program(Protocol):
 
 
 class NodeProcess:
-    """A supervised process. While a fault holds it down it is not replaced."""
+    """A supervised process. While a fault holds it down it is not replaced.
 
-    def __init__(self, name: str, program: Program, log: Path) -> None:
+    A witness is told of each of its processes that ends without an order: neither killed nor
+    replaced nor stopped by us, nor inside `dying_for_us`.
+    """
+
+    def __init__(
+        self, name: str, program: Program, log: Path, witness: Witness | None = None
+    ) -> None:
         self.name = name
         self.log = log
         self.program = program
         self.replacements = 0
+        self._deaths = DeathWatch(name, log, witness or Witness())
         self._process: ProcessId | None = None
         self._held = True
         self._failure: NodeFailed | None = None
@@ -131,7 +144,19 @@ class NodeProcess:
                 own_doing=True,
             ) from None
         with self._lock:
+            self._deaths.look(self.tree())
             self._held = False
+
+    @contextmanager
+    def dying_for_us(self) -> Generator[None]:
+        """While inside, a death is the doing of a fault that makes the node kill itself."""
+        with self._lock:
+            self._deaths.for_us += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._deaths.for_us -= 1
 
     def kill(self) -> list[ProcessId]:
         """SIGKILL it with all its descendants and hold it down. Returns what died."""
@@ -189,6 +214,12 @@ class NodeProcess:
             raise self._death(process)
         return self.program.ready(process)
 
+    def _exit_code(self, dead: ProcessId) -> int | None:
+        with suppress(GuardianLost, NurseryLost):  # then nobody knows any more
+            code = exit_code(dead)
+            return self.program.exit_code(dead) if code is None else code
+        return None
+
     def _death(self, process: ProcessId) -> NodeFailed:
         code = self.program.exit_code(process)
         return NodeFailed(
@@ -219,13 +250,27 @@ class NodeProcess:
             process = self._process
             if process is None or self._held or self._failure is not None:
                 self._closing.wait(_LOOK_S)
-            elif wait_exit(process, _LOOK_S):
+                continue
+            if self._deaths.wants_a_look:
+                self._deaths.look(self.tree())
+            ended = wait_any_exit(self._deaths.watched(process), _LOOK_S)
+            if process in ended:
                 self._replace(process)
+            elif ended:
+                self._lose(ended)
+
+    def _lose(self, ended: Sequence[ProcessId]) -> None:
+        """Processes of it ended before its first one did."""
+        with self._lock:  # and it may have been restarted since
+            for one in self._deaths.of_now(ended):
+                self._deaths.ended(one, exit_code(one), ordered=self._held)
 
     def _replace(self, dead: ProcessId) -> None:
         with self._lock:
             if self._held or self._process is not dead or self._closing.is_set():
                 return
+            self._deaths.ended(dead, self._exit_code(dead), ordered=False)
+            self._deaths.look(())  # what is left of it ends with it
             short = time.monotonic() - self._began_s < _SHORT_LIFE_S
             self._short_lives = self._short_lives + 1 if short else 0
             if self._short_lives >= _SHORT_LIVES_MAX:

@@ -7,7 +7,7 @@ import os
 import select
 import signal
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,6 +59,7 @@ class _Stat:
     group: int
     threads: int
     start_ticks: int
+    exit_status: int  # as wait() tells it; of a zombie only, and 0 where we may not know
 
     @property
     def runs(self) -> bool:
@@ -73,13 +74,21 @@ def _stat(pid: int) -> _Stat | None:
         return None
     # The command may contain spaces and parentheses; the fields begin after its last one.
     fields = text.rpartition(")")[2].split()
-    return _Stat(fields[0], *(int(fields[index]) for index in (1, 2, 17, 19)))
+    return _Stat(fields[0], *(int(fields[index]) for index in (1, 2, 17, 19, 49)))
 
 
 def identify(pid: int) -> ProcessId | None:
     """The process that has this pid now, or None."""
     status = _stat(pid)
     return ProcessId(pid, status.start_ticks) if status else None
+
+
+def exit_code(process: ProcessId) -> int | None:
+    """How it ended (negative: the signal), as long as its parent has not asked for that."""
+    status = _stat(process.pid)
+    if status is None or status.start_ticks != process.start_ticks or status.state != "Z":
+        return None
+    return os.waitstatus_to_exitcode(status.exit_status)
 
 
 def _everyone() -> Iterator[tuple[int, _Stat]]:
@@ -183,6 +192,21 @@ def wait_exit(process: ProcessId, timeout_s: float) -> bool:
         return bool(watch.poll(timeout_s * 1000))
     finally:
         os.close(descriptor)
+
+
+def wait_any_exit(processes: Sequence[ProcessId], timeout_s: float) -> list[ProcessId]:
+    """Wait until one of them has ended; returns all that have, in their order."""
+    with contextlib.ExitStack() as closing:
+        watch = select.poll()
+        for process in processes:
+            try:
+                descriptor = os.pidfd_open(process.pid)
+            except ProcessLookupError:
+                return [one for one in processes if not one.alive]
+            closing.callback(os.close, descriptor)
+            watch.register(descriptor, select.POLLIN)
+        watch.poll(timeout_s * 1000)
+    return [one for one in processes if not one.alive]
 
 
 def wait_all_exit(processes: list[ProcessId], timeout_s: float) -> list[ProcessId]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from chaos.contracts import Probe
+from stack.death import Witness
 from stack.embedded_stack import EmbeddedAnatomy, EmbeddedStack
 from stack.engine.observers import MODEL
 from stack.frost import Frost
@@ -77,7 +78,7 @@ def _start(plan: Plan, ground: Ground, undo: ExitStack) -> EmbeddedStack:
     layout = lay_out(plan, ground, board, ports, sink.path)
     clients = start_clients(ground, layout.client_port, MODEL, undo)
     router = router_program(plan, ground, layout.backends)
-    processes = _processes(router, ground, layout, directory)
+    processes = _processes(router, ground, layout, directory, sink)
     frost = Frost(ground.guardian)
     end_with(undo, processes, frost)
     follow(processes["router"], ROUTERS[plan.router].mark, sink, undo)
@@ -101,14 +102,15 @@ def _start(plan: Plan, ground: Ground, undo: ExitStack) -> EmbeddedStack:
 
 
 def _processes(
-    router: RouterProgram, ground: Ground, layout: Layout, directory: Path
+    router: RouterProgram, ground: Ground, layout: Layout, directory: Path, sink: TraceSink
 ) -> dict[str, NodeProcess]:
-    workers = {name: WorkerProgram(ground, config) for name, config in layout.workers.items()}
-    programs: dict[str, WorkerProgram | RouterProgram] = {"router": router, **workers}
-    return {
-        name: NodeProcess(name, program, directory / f"{name}.log")
-        for name, program in programs.items()
+    worker = Witness(sink.tell, EmbeddedAnatomy().named)
+    workers = {
+        name: NodeProcess(name, WorkerProgram(ground, config), directory / f"{name}.log", worker)
+        for name, config in layout.workers.items()
     }
+    log = directory / "router.log"
+    return {"router": NodeProcess("router", router, log, Witness(sink.tell)), **workers}
 
 
 def _signals(layout: Layout) -> Sequence[Probe]:

@@ -11,6 +11,7 @@ from typing import Final
 
 from chaos.contracts import Probe
 from chaos.traits import Pace
+from stack.death import Witness
 from stack.drivers import sglang_log
 from stack.drivers.sglang_cpu.environment import SGLANG
 from stack.drivers.sglang_failure import explained
@@ -164,11 +165,13 @@ class _Start:
     def _processes(
         self, router: RouterProgram, workers: Mapping[str, SglangProgram]
     ) -> dict[str, NodeProcess]:
-        programs: dict[str, SglangProgram | RouterProgram] = {"router": router, **workers}
-        return {
-            name: NodeProcess(name, program, self._directory / f"{name}.log")
-            for name, program in programs.items()
+        server = Witness(self._sink.tell, SglangAnatomy().named)
+        servers = {
+            name: NodeProcess(name, program, self._directory / f"{name}.log", server)
+            for name, program in workers.items()
         }
+        log = self._directory / "router.log"
+        return {"router": NodeProcess("router", router, log, Witness(self._sink.tell)), **servers}
 
     def _follow(self, processes: Mapping[str, NodeProcess]) -> None:
         follow(processes["router"], ROUTERS[self._plan.router].mark, self._sink, self._undo)

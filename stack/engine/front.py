@@ -166,12 +166,12 @@ class Front:
         self._ledger.guarded(name, self._config.name, why)
 
     def _kill_engine(self) -> None:
-        """By its pid: it is our own child and not yet reaped, so the pid is still its."""
+        """By its pid: it is our own child and not yet reaped, so the pid is still its.
+
+        It is never reaped here: whoever watches us reads from the zombie how it ended.
+        """
         with suppress(ProcessLookupError):
             os.kill(self._engine_pid, signal.SIGKILL)
-        with suppress(ChildProcessError):
-            # Not waited for: one that a cgroup has frozen dies only when it is thawed.
-            os.waitpid(self._engine_pid, os.WNOHANG)
 
 
 def _settle(ends: asyncio.Future[int], code: int) -> None:
