@@ -44,23 +44,24 @@ class BadKnob:
     def inject(self, stack: Stack, rng: Random) -> Generator[Proof]:
         assert isinstance(stack, Tunable)
         within_s = restart_s(stack, self.restart_s)
+        nodes = of_role(stack, self.node)
         with ExitStack() as undo:
             proofs = [
-                undo.enter_context(stack.retune(node, self.environment, within_s))
-                for node in of_role(stack, self.node)
+                undo.enter_context(stack.retune(node, self.environment, within_s)) for node in nodes
             ]
-            yield _All(tuple(proofs))
+            yield _All(tuple(nodes), tuple(proofs))
 
 
 @dataclass(frozen=True, slots=True)
 class _All:
-    """Every node has the setting, or refused it."""
+    """Every node has the setting, or refused it. `nodes` names them: each was restarted by us."""
 
+    nodes: tuple[str, ...]
     proofs: tuple[Proof, ...]
 
     def read(self) -> Evidence:
         seen = [proof.read() for proof in self.proofs]
-        detail: dict[str, Json] = {}
+        detail: dict[str, Json] = {"nodes": ", ".join(self.nodes)}
         for evidence in seen:
             node = evidence.detail.get("node", "node")
             for key, value in evidence.detail.items():

@@ -16,6 +16,8 @@ from stack.guardian import Guardian
 from stack.process_table import ProcessId
 
 _FREEZE_MAX_S = 2.0
+_THAW_MAX_S = 2.0
+_LOOK_S = 0.002
 HOWS = ("signal", "cgroup")
 
 
@@ -79,8 +81,7 @@ class Frost:
                 raise CannotThaw(f"{node}: {ice.group} is still there")
             self._guardian.release_cgroup(ice.group)
         else:
-            for one in reversed(ice.processes):  # children first: a parent must find them running
-                one.signal(signal.SIGCONT)
+            _continue(node, ice.processes)
         self._ice.pop((node, part, how), None)
 
     def thaw_node(self, node: str) -> None:
@@ -107,6 +108,7 @@ class Frost:
 
 
 def _by_signal(processes: tuple[ProcessId, ...]) -> _Ice:
+    """Returns once the kernel shows every thread of them stopped: sending is not stopping."""
     for one in processes:  # parents first: one that supervises must not see its child stop
         one.signal(signal.SIGSTOP)
     deadline_s = time.monotonic() + _FREEZE_MAX_S
@@ -115,5 +117,16 @@ def _by_signal(processes: tuple[ProcessId, ...]) -> _Ice:
             for one in processes:
                 one.signal(signal.SIGCONT)
             raise CannotFreeze(f"still not stopped after {_FREEZE_MAX_S:g} s: {processes}")
-        time.sleep(0.002)
+        time.sleep(_LOOK_S)
     return _Ice(processes, None)
+
+
+def _continue(node: str, processes: tuple[ProcessId, ...]) -> None:
+    """Returns once the kernel shows no thread of them stopped."""
+    for one in reversed(processes):  # children first: a parent must find them running
+        one.signal(signal.SIGCONT)
+    deadline_s = time.monotonic() + _THAW_MAX_S
+    while any("T" in one.thread_states for one in processes):
+        if time.monotonic() > deadline_s:
+            raise CannotThaw(f"{node}: still stopped {_THAW_MAX_S:g} s after SIGCONT: {processes}")
+        time.sleep(_LOOK_S)

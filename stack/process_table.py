@@ -30,9 +30,21 @@ class ProcessId:
 
     @property
     def state(self) -> str:
-        """One letter as in ps: "T" stopped, "S" sleeping; "X" when it is gone."""
-        status = _stat(self.pid)
-        return status.state if status and status.start_ticks == self.start_ticks else "X"
+        """One letter as in ps: "T" when each of its threads has stopped; "X" when it is gone."""
+        states = self.thread_states
+        return next((one for one in states if one != "T"), states[0] if states else "X")
+
+    @property
+    def thread_states(self) -> list[str]:
+        """One letter for each thread, the leader's first; empty when it is gone.
+
+        A signal stops the threads one after the other, each when it is next seen by the kernel.
+        """
+        leader = _stat(self.pid)
+        if leader is None or leader.start_ticks != self.start_ticks:
+            return []
+        others = (_task_state(self.pid, number) for number in _threads(self.pid))
+        return [leader.state, *filter(None, others)]
 
     def signal(self, number: int) -> bool:
         """Send a signal to this process and no other. False when it is gone."""
@@ -75,6 +87,22 @@ def _stat(pid: int) -> _Stat | None:
     # The command may contain spaces and parentheses; the fields begin after its last one.
     fields = text.rpartition(")")[2].split()
     return _Stat(fields[0], *(int(fields[index]) for index in (1, 2, 17, 19, 49)))
+
+
+def _threads(pid: int) -> list[str]:
+    """The ids of a process's threads without its leader."""
+    try:
+        return [one.name for one in os.scandir(PROC / str(pid) / "task") if one.name != str(pid)]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def _task_state(pid: int, number: str) -> str | None:
+    try:
+        text = (PROC / str(pid) / "task" / number / "stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return text.rpartition(")")[2].split()[0]
 
 
 def identify(pid: int) -> ProcessId | None:

@@ -23,13 +23,15 @@ def test_a_role_s_knob_is_set_on_each_of_its_nodes_and_taken_back() -> None:
         evidence = proof.read()
         assert evidence.bit
         assert {"decode-0.node", "decode-1.node"} <= set(evidence.detail)
+        assert evidence.detail["nodes"] == "decode-0, decode-1"
     assert sorted(stack.deeds[2:]) == ["tune back decode-0", "tune back decode-1"]
 
 
 def test_one_node_s_knob_is_set_on_that_node_alone() -> None:
     stack = ToyStack()
-    with BadKnob("decode-1", KNOB).inject(stack.as_stack(), Random(0)):
+    with BadKnob("decode-1", KNOB).inject(stack.as_stack(), Random(0)) as proof:
         assert stack.deeds == [f"retune decode-1 {KNOB}"]
+        assert proof.read().detail["nodes"] == "decode-1"
 
 
 def test_a_knob_that_is_not_read_back_is_a_no_op() -> None:

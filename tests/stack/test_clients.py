@@ -18,6 +18,7 @@ from stack.clients import BatchRunning, Clients
 from stack.load_process import LoadGeneratorDied, Report
 from tests.fakes.heard import Heard
 from tests.fakes.sse_server import SOON_S, SseServer, endless, silent
+from tests.stack.stopping import stopped
 
 HELLO = Request("r0", 0.0, "hello", 5)
 
@@ -142,10 +143,10 @@ def test_one_that_died_is_replaced_at_the_next_start(clients: Clients) -> None:
 def test_one_that_is_frozen_answers_too_late_and_stop_kills_it(clients: Clients) -> None:
     clients.start([hung("silent")], Heard())
     frozen = clients.pid
-    os.kill(frozen, signal.SIGSTOP)
-    with pytest.raises(TimeoutError):
-        clients.disconnect("silent", 0.1)
-    clients.stop(0.1)
+    with stopped(frozen):
+        with pytest.raises(TimeoutError):
+            clients.disconnect("silent", 0.1)
+        clients.stop(0.1)
     heard = Heard()
     clients.start([HELLO], heard)
     assert clients.wait(SOON_S)
@@ -241,9 +242,8 @@ def test_a_late_loop_is_told(clients: Clients) -> None:
     heard = Heard()
     clients.start([hung("silent")], heard)
     heard.wait_for(Kind.SENT, "silent")
-    os.kill(clients.pid, signal.SIGSTOP)
-    threading.Event().wait(0.3)  # the lateness itself, not an event that one could wait for
-    os.kill(clients.pid, signal.SIGCONT)
+    with stopped(clients.pid):
+        threading.Event().wait(0.3)  # the lateness itself, not an event that one could wait for
     lag = heard.wait_for(Kind.LAG, "load_generator").detail["lag_s"]
     assert isinstance(lag, float)
     assert lag > 0.2

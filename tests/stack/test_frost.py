@@ -99,6 +99,33 @@ def test_a_cgroup_that_does_not_go_is_no_thaw_and_stays_the_guardian_s(
     until("they run again", lambda: all(one.state in "RS" for one in processes))
 
 
+def _deaf(_one: ProcessId, _number: int) -> bool:
+    """A signal that was sent and has no effect yet."""
+    return True
+
+
+def test_a_thaw_that_does_not_take_is_no_thaw(
+    frost: Frost, processes: list[ProcessId], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frost.freeze("decode-0", "whole", "signal", processes)
+    with monkeypatch.context() as deaf:
+        deaf.setattr(ProcessId, "signal", _deaf)
+        deaf.setattr("stack.frost._THAW_MAX_S", 0.05)
+        with pytest.raises(CannotThaw, match=r"decode-0: still stopped 0\.05 s after SIGCONT"):
+            frost.thaw("decode-0", "whole", "signal")
+    assert set(frost.state("decode-0", "whole", "signal").values()) == {"T"}
+
+
+def test_a_freeze_that_does_not_take_freezes_nothing(
+    frost: Frost, processes: list[ProcessId], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ProcessId, "signal", _deaf)
+    monkeypatch.setattr("stack.frost._FREEZE_MAX_S", 0.05)
+    with pytest.raises(CannotFreeze, match=r"still not stopped after 0\.05 s"):
+        frost.freeze("decode-0", "whole", "signal", processes)
+    assert frost.state("decode-0", "whole", "signal") == {}
+
+
 def test_freezing_nobody_and_freezing_twice_are_refused(
     frost: Frost, processes: list[ProcessId]
 ) -> None:

@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -85,10 +84,8 @@ def test_a_server_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(stack.bounded_toxiproxy, "CALL_S", 0.1)
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         silent = Toxiproxy(ToxiproxyAddress("127.0.0.1", int(deaf.getsockname()[1])))
-        asked_s = time.monotonic()
         with pytest.raises(ToxiproxySilent, match="no answer"):
             silent.version()
-        assert time.monotonic() - asked_s < 2.0
         silent.close()
 
 
