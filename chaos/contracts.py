@@ -29,6 +29,7 @@ class Request:
     stream: bool = True
     temperature: float = 0.0
     seed: int | None = None
+    stop: tuple[str, ...] = ()  # the reply ends before the first of these texts
     tries_max: int = 1  # an agent sends a failed round again, as "<request_id>+1", "+2", ...
 
 
@@ -125,6 +126,11 @@ class Stack(Protocol):
 
     @property
     def guards(self) -> Mapping[str, Guard]: ...
+
+    @property
+    def deterministic(self) -> bool:
+        """The same prompt gets the same greedy reply, whatever else is computed beside it."""
+        ...
 
     @property
     def clients(self) -> Clients: ...

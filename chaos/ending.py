@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
+from typing import Final
 
-from chaos.event import Event, Kind
+from chaos.event import Event, Json, Kind
 
-FINISH_REASONS = frozenset({"stop", "length"})
+# OpenAI's, which both engines and both routers speak: the reply is whole, whichever of them it is.
+ANSWERS: Final = frozenset({"stop", "length", "tool_calls", "function_call", "content_filter"})
+FAILURES: Final = frozenset({"abort", "error"})  # SGLang's and vLLM's own: it was given up
+UNPARSABLE: Final = "unparsable"  # BROKE, how: a body in one piece that is not JSON
+NO_JSON: Final = "expected a JSON object as body"  # how older histories tell of it
 
 
 class Ending(Enum):
@@ -17,28 +23,34 @@ class Ending(Enum):
 
 
 def ending(settled: Event) -> Ending:
-    """How a client reads it.
+    """How a client reads it."""
+    return ending_of(settled.kind, settled.detail)
+
+
+def ending_of(kind: Kind, detail: Mapping[str, Json]) -> Ending:
+    """How a client reads an ending of this kind. Load generator and judge share this meaning.
 
     A stream that ends cleanly without finish_reason and [DONE] is mute: client libraries stop
-    iterating and raise nothing. A finish_reason other than "stop" and "length" ("abort") names a
-    failure, and so does a body that is not JSON.
+    iterating and raise nothing. A finish reason that the protocol does not know is no answer:
+    "abort" names a failure, and one that nobody knows is told by its name. Neither is a body that
+    is not JSON; one that is JSON and lacks its finish reason is mute.
     """
-    detail = settled.detail
-    if settled.kind is Kind.CANCELLED:
+    if kind is Kind.CANCELLED:
         return Ending.CANCELLED
-    if settled.kind is Kind.REFUSED:
+    if kind is Kind.REFUSED:
         return Ending.ERROR
-    if settled.kind is Kind.BROKE:
-        mute = detail.get("how") == "truncated" and not _unparsable(settled)
+    if kind is Kind.BROKE:
+        mute = detail.get("how") == "truncated" and not _unparsable(detail)
         return Ending.MUTE if mute else Ending.ERROR
     if detail.get("done") is False or not detail.get("finish_reason"):
         return Ending.MUTE
-    return Ending.COMPLETE if detail["finish_reason"] in FINISH_REASONS else Ending.ERROR
+    return Ending.COMPLETE if detail["finish_reason"] in ANSWERS else Ending.ERROR
 
 
-def _unparsable(settled: Event) -> bool:
+def _unparsable(detail: Mapping[str, Json]) -> bool:
     """A reply in one piece that is not JSON: no client can take that for an answer."""
-    return settled.detail.get("done", False) is None and settled.detail.get("tokens") == 0
+    told = str(detail.get("why", "")).startswith(NO_JSON)
+    return detail.get("how") == UNPARSABLE or (detail.get("done", False) is None and told)
 
 
 def error_name(settled: Event) -> str:
@@ -47,5 +59,10 @@ def error_name(settled: Event) -> str:
     if settled.kind is Kind.REFUSED:
         return f"error reply {detail.get('status', detail.get('code'))}"
     if settled.kind is Kind.FINISHED:
-        return f"finish reason {detail.get('finish_reason')}"
+        reason = detail.get("finish_reason")
+        return (
+            f"finish reason {reason}" if reason in FAILURES else f"unknown finish reason {reason}"
+        )
+    if _unparsable(detail):
+        return "a body that is not JSON"
     return "transport" if detail.get("how") == "transport" else "error event"

@@ -18,11 +18,12 @@ class Kind(Enum):
 
     PHASE = "phase"  # about: steady, disturb, heal, converge, recover, done
     # A client's view of one request.
-    SENT = "sent"  # routing_key, prompt_bytes
+    SENT = "sent"  # routing_key, prompt_bytes, prompt_sha256, tokens_max, temperature, stop
     TOKENS = "tokens"  # text: one piece of the reply
-    FINISHED = "finished"  # finish_reason, tokens, sha256 of the reply, done ([DONE] seen)
+    # finish_reason, tokens, usage (tokens as the engine tells them, or null), sha256 of the reply,
+    FINISHED = "finished"  # done ([DONE] seen)
     REFUSED = "refused"  # status, code, error: an error reply before any token
-    BROKE = "broke"  # why, how: "error_event" | "transport" | "truncated"
+    BROKE = "broke"  # why, how: "error_event" | "transport" | "truncated" | "unparsable"
     CANCELLED = "cancelled"  # our client closed the connection on purpose
     SKIPPED = "skipped"  # a later round that was never sent: its agent gave up before
     # A node's view.

@@ -38,6 +38,23 @@ class Life:
         return self.request_id.startswith(RECOVER)
 
     @property
+    def tokens_max(self) -> int | None:
+        """How many tokens its client asked for. None: an older history, which does not tell."""
+        told = self.sent.detail.get("tokens_max")
+        return told if isinstance(told, int) else None
+
+    @property
+    def is_greedy(self) -> bool:
+        """Its reply is no matter of chance. Older histories do not tell; all of theirs were."""
+        return not self.sent.detail.get("temperature")
+
+    @property
+    def prompt(self) -> str | None:
+        """The digest of what was asked, transcript included. None: an older history."""
+        told = self.sent.detail.get("prompt_sha256")
+        return told if isinstance(told, str) else None
+
+    @property
     def routing_key(self) -> str | None:
         key = self.sent.detail.get("routing_key")
         return key if isinstance(key, str) and key else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Event
 
 from chaos.baseline import Baseline, control_rest
@@ -37,11 +37,14 @@ class Recovery:
 
         A router takes a worker back only after its next health check: the lone request waits for
         that, in its bound, and is sent once. A stack that leaves it hanging is not asked for more.
+        Its prompt is asked again among the many: alone and beside others, the reply is the same.
         """
         self._await_ready()
         name = f"capacity-{concurrency}"
-        many = [self._request(f"{name}/{index}") for index in range(concurrency)]
-        serves = self._serves([self._request("lone")]) and self._serves(many)
+        lone = self._request("lone")
+        many = [self._request(f"{name}/{index}") for index in range(1, concurrency)]
+        many.insert(0, replace(lone, request_id=f"{RECOVER}{name}/0"))
+        serves = self._serves([lone]) and self._serves(many)
         self._await_resources(Baseline(steady, control_rest(control), concurrency), serves)
 
     def _await_ready(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from threading import Event, Thread
 
@@ -65,7 +66,8 @@ def specify(experiment: Experiment, stack: Stack, requests: Sequence[Request]) -
     guards = {guard.name: guard.budget_s for guard in stack.guards.values() if guard.on}
     patience = {guard.name: _number(guard.value) for guard in stack.guards.values() if guard.on}
     known = {name: value for name, value in patience.items() if value is not None}
-    return experiment.specification(stack.name, guards, concurrency(requests), known)
+    told = experiment.specification(stack.name, guards, concurrency(requests), known)
+    return replace(told, deterministic=stack.deterministic)
 
 
 def _number(value: str) -> float | None:

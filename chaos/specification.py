@@ -86,3 +86,4 @@ class Specification:
     alerts: tuple[Alert, ...] = ()
     strikes: tuple[StrikeSpec, ...] = ()
     allowed: tuple[Allowed, ...] = ()
+    deterministic: bool = True  # the same prompt gets the same greedy reply, in any batch

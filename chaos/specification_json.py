@@ -47,6 +47,7 @@ def _specification(told: Object) -> Specification:
         alerts=tuple(_alert(one) for one in _objects(told["alerts"])),
         strikes=tuple(_strike(one) for one in _objects(told["strikes"])),
         allowed=tuple(_allowed(one) for one in _objects(told["allowed"])),
+        deterministic=told.get("deterministic") is not False,  # older histories do not tell
     )
 
 

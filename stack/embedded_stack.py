@@ -47,6 +47,7 @@ class EmbeddedStack:
         self.plan = parts.plan
         self.url = running.url
         self.model = MODEL
+        self.deterministic = True  # its tokens depend on the whole prompt and on nothing else
         self.nodes = parts.nodes
         self.guards = parts.plan.guards
         self.clients = parts.clients

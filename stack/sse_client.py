@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Final, cast
 
+from chaos.ending import NO_JSON, UNPARSABLE
 from chaos.event import Json, Kind
 
 LINE_BYTES_MAX: Final = 1 << 20  # a stream without line ends must not eat our memory
@@ -81,6 +82,18 @@ class Ending:
     detail: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
 
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How long a reply is. An engine may join tokens into one piece; only it knows how many."""
+
+    pieces: int = 0
+    usage: int | None = None  # what the engine says it made
+
+    @property
+    def tokens(self) -> int:
+        return self.pieces if self.usage is None else self.usage
+
+
 class CompletionStream:
     """One streamed reply, as far as it has come.
 
@@ -122,9 +135,8 @@ class CompletionStream:
             return _broke("truncated", f"the stream ended without {what}", tokens, done=self._done)
         return _finished(self._finish_reason, tokens, self.text, done=True)
 
-    def _tokens(self) -> int:
-        """What the engine says it made; where it does not say, one piece is one token."""
-        return len(self._pieces) if self._usage is None else self._usage
+    def _tokens(self) -> Count:
+        return Count(len(self._pieces), self._usage)
 
     def _take(self, event: SseEvent) -> None:
         if self._done:
@@ -139,7 +151,8 @@ class CompletionStream:
         if payload is None or error is not None:
             self._error = self._error or error
             return
-        self._usage = _completion_tokens(payload) or self._usage
+        told = _completion_tokens(payload)
+        self._usage = self._usage if told is None else told
         piece, finish_reason = _choice(payload)
         self._finish_reason = finish_reason or self._finish_reason
         if piece:
@@ -150,13 +163,13 @@ def whole_reply(body: bytes) -> tuple[Ending, str]:
     """The ending and the text of a reply that was not streamed."""
     payload = _object(body.decode("utf-8", "replace"))
     if payload is None:
-        why = f"expected a JSON object as body, got {body[:200]!r}"
-        return _broke("truncated", why, 0, done=None), ""
+        why = f"{NO_JSON}, got {body[:200]!r}"
+        return _broke(UNPARSABLE, why, Count(), done=None), ""
     error = error_text(payload)
     if error is not None:
-        return _broke("error_event", error, 0, done=None), ""
+        return _broke("error_event", error, Count(), done=None), ""
     text, finish_reason = _choice(payload)
-    tokens = _completion_tokens(payload) or len(text)
+    tokens = Count(int(bool(text)), _completion_tokens(payload))
     if finish_reason is None:
         return _broke("truncated", "a reply without a finish_reason", tokens, done=None), text
     return _finished(finish_reason, tokens, text, done=None), text
@@ -228,20 +241,22 @@ def _completion_tokens(payload: Mapping[str, object]) -> int | None:
     return tokens if isinstance(tokens, int) else None
 
 
-def _broke(how: str, why: str, tokens: int, *, done: bool | None) -> Ending:
+def _broke(how: str, why: str, count: Count, *, done: bool | None) -> Ending:
     detail: dict[str, Json] = {
         "why": why[:ERROR_CHARACTERS_MAX],
         "how": how,
-        "tokens": tokens,
+        "tokens": count.tokens,
+        "usage": count.usage,
         "done": done,
     }
     return Ending(Kind.BROKE, detail)
 
 
-def _finished(finish_reason: str, tokens: int, text: str, *, done: bool | None) -> Ending:
+def _finished(finish_reason: str, count: Count, text: str, *, done: bool | None) -> Ending:
     detail: dict[str, Json] = {
         "finish_reason": finish_reason,
-        "tokens": tokens,
+        "tokens": count.tokens,
+        "usage": count.usage,
         "sha256": digest(text),
         "done": done,  # None: not a stream, which alone has [DONE]
     }

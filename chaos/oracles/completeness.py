@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
@@ -9,7 +10,7 @@ from hashlib import sha256
 from chaos.blow import blows
 from chaos.clock import ns
 from chaos.ending import Ending, ending
-from chaos.event import Event, Kind, number
+from chaos.event import SETTLED, Event, Kind, number
 from chaos.history import History
 from chaos.life import Life, base_id
 from chaos.oracles.signals import firings
@@ -72,6 +73,7 @@ def _of_one(history: History) -> Iterator[str]:
     if not history.lives:
         yield "no request was sent"
     yield from _torn(history)
+    yield from _twice(history)
     yield from _unhealed(history)
 
 
@@ -94,8 +96,18 @@ def _torn(history: History) -> Iterator[str]:
     """A reply whose pieces are not what its client finished with: some of them are missing."""
     for life in history.lives.values():
         digest = life.settled.detail.get("sha256") if life.settled else None
-        if life.text and isinstance(digest, str) and digest != _digest(life):
+        if isinstance(digest, str) and digest != _digest(life):
             yield f"the pieces of {life.request_id}'s reply are not what its client finished with"
+
+
+def _twice(history: History) -> Iterator[str]:
+    """A request has one beginning and at most one end: two histories are in one file, or our load
+    generator erred."""
+    ends = (one for kind in SETTLED for one in history.of(kind))
+    for what, events in (("was sent", history.of(Kind.SENT)), ("ended", ends)):
+        for about, count in Counter(one.about for one in events).items():
+            if count > 1:
+                yield f"{about} {what} {count} times"
 
 
 def _digest(life: Life) -> str:

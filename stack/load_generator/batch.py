@@ -9,6 +9,7 @@ from typing import Final
 import aiohttp
 
 from chaos.contracts import Request
+from chaos.ending import Ending, ending_of
 from chaos.event import Kind
 from stack.load_generator.exchange import Exchange, Target, again
 from stack.load_generator.outbox import Outbox
@@ -100,4 +101,5 @@ class Batch:
             ending = await exchange.run()
         finally:
             del self._open[request.request_id]
-        return exchange.text if ending.kind is Kind.FINISHED else None
+        whole = ending_of(ending.kind, ending.detail) is Ending.COMPLETE
+        return exchange.text if whole else None

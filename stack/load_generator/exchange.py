@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import json
 import struct
 import termios
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ import aiohttp
 from chaos.contracts import Request
 from chaos.event import Json, Kind
 from stack.load_generator.outbox import Outbox
-from stack.sse_client import CompletionStream, Ending, refusal, whole_reply
+from stack.sse_client import CompletionStream, Ending, digest, refusal, whole_reply
 
 ERROR_BYTES_MAX: Final = 1 << 20
 CLOSE_WITHIN_S: Final = 5.0  # closing a socket waits for nobody
@@ -47,6 +48,8 @@ class Target:
             body["stream_options"] = {"include_usage": True}
         if self.model is not None:
             body["model"] = self.model
+        if request.stop:
+            body["stop"] = list(request.stop)
         if request.seed is not None:
             body["seed"] = request.seed
         if self.id_field is not None:
@@ -78,11 +81,7 @@ class Exchange:
         """Play it; the ending has been marked when this returns."""
         self._task = asyncio.current_task()
         request = self._request
-        detail: dict[str, Json] = {
-            "routing_key": request.routing_key,
-            "prompt_bytes": len(request.prompt.encode()),
-        }
-        self._outbox.mark(Kind.SENT, request.request_id, detail)
+        self._outbox.mark(Kind.SENT, request.request_id, asked(request))
         try:
             ending = await self._reply()
         except asyncio.CancelledError:
@@ -191,6 +190,18 @@ class Exchange:
 
     def _tokens(self, piece: str) -> None:
         self._outbox.mark(Kind.TOKENS, self._request.request_id, {"text": piece})
+
+
+def asked(request: Request) -> dict[str, Json]:
+    """What was asked for: a reply is held against it, whatever the control's was."""
+    return {
+        "routing_key": request.routing_key,
+        "prompt_bytes": len(request.prompt.encode()),
+        "prompt_sha256": digest(request.prompt),
+        "tokens_max": request.tokens_max,
+        "temperature": request.temperature,
+        "stop": json.dumps(request.stop) if request.stop else None,
+    }
 
 
 def again(request: Request, attempt: int, prompt: str) -> Request:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Final
 
 from chaos.contracts import Request
@@ -34,7 +34,8 @@ def requests_out(requests: Sequence[Request]) -> list[dict[str, object]]:
 
 
 def requests_in(rows: Iterable[Mapping[str, Any]]) -> list[Request]:
-    return [Request(**row) for row in rows]
+    told = [Request(**row) for row in rows]
+    return [replace(one, stop=tuple(one.stop)) for one in told]  # JSON made a list of it
 
 
 def marks_in(rows: Iterable[WireMark]) -> list[Mark]:

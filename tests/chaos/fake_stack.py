@@ -135,6 +135,7 @@ class FakeStack:
     observers: list[Listener] = field(default_factory=list[Listener])
     name: str = "fake"
     model: str = "fake"
+    deterministic: bool = True
     url: str = "http://127.0.0.1:1"
     nodes: Sequence[Node] = (Node("prefill-0", "prefill", "http://127.0.0.1:2"),)
 

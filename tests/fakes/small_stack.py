@@ -17,6 +17,7 @@ class SmallStack:
     clients: Clients
     name: str = "small"
     model: str = "small"
+    deterministic: bool = True
 
     @property
     def nodes(self) -> Sequence[Node]:

@@ -67,7 +67,14 @@ def test_a_good_stream_is_sent_tokens_finished(clients: Clients) -> None:
         heard = play(clients, server, Request("r0", 0.0, "hello", 5, routing_key="agent-0"))
     reply = reply_to("hello", 5)
     assert heard.of("r0") == [Kind.SENT, Kind.TOKENS, Kind.FINISHED]
-    assert heard.marks[0].detail == {"routing_key": "agent-0", "prompt_bytes": 5}
+    assert heard.marks[0].detail == {
+        "routing_key": "agent-0",
+        "prompt_bytes": 5,
+        "prompt_sha256": digest("hello"),
+        "tokens_max": 5,
+        "temperature": 0.0,
+        "stop": None,
+    }
     assert heard.text("r0") == reply
     assert heard.ending("r0").detail["sha256"] == digest(reply)
 
@@ -81,9 +88,12 @@ def test_a_good_whole_reply_is_finished(clients: Clients) -> None:
 
 def test_the_request_carries_its_id_its_key_and_its_numbers(clients: Clients) -> None:
     with SseServer() as server:
-        request = Request("r0", 0.0, "hello", 5, routing_key="k", temperature=0.5, seed=3)
-        play(clients, server, request)
+        request = Request(
+            "r0", 0.0, "hello", 5, routing_key="k", temperature=0.5, seed=3, stop=("x", "y")
+        )
+        heard = play(clients, server, request)
         asked = server.next_asked()
+    assert heard.marks[0].detail["stop"] == '["x", "y"]'
     assert asked.request.headers["X-Request-ID"] == "r0"
     assert asked.request.headers["X-SMG-Routing-Key"] == "k"
     assert asked.body == {
@@ -91,6 +101,7 @@ def test_the_request_carries_its_id_its_key_and_its_numbers(clients: Clients) ->
         "max_tokens": 5,
         "temperature": 0.5,
         "seed": 3,
+        "stop": ["x", "y"],
         "stream": True,
         "stream_options": {"include_usage": True},
     }
@@ -191,6 +202,28 @@ def test_a_failed_round_is_sent_again_under_a_new_name(clients: Clients) -> None
         "a0.0+2": Kind.FINISHED,
         "a0.1": Kind.FINISHED,
     }
+
+
+@pytest.mark.parametrize("reason", ["abort", "surprise"])
+def test_a_round_that_was_aborted_is_no_answer_and_is_sent_again(
+    clients: Clients, reason: str
+) -> None:
+    half = saying(piece("half"), piece("", reason), DONE)
+    with SseServer({"r0": half}) as server:
+        tried = Request("r0", 0.0, "one", 5, tries_max=2)
+        heard = play(clients, server, tried, Request("r1", 0.0, " two", 5, after="r0"))
+        prompts = [server.next_asked().body["prompt"] for _ in range(3)]
+    assert heard.ending("r0").detail["finish_reason"] == reason
+    assert prompts == ["one", "one", "one" + reply_to("one", 5) + " two"]
+
+
+def test_a_reply_that_calls_a_tool_is_an_answer(clients: Clients) -> None:
+    call = saying(piece("call"), piece("", "tool_calls"), DONE)
+    with SseServer({"r0": call}) as server:
+        heard = play(
+            clients, server, Request("r0", 0.0, "one", 5), Request("r1", 0.0, "", 5, after="r0")
+        )
+    assert heard.of("r1")[-1] is Kind.FINISHED
 
 
 def test_when_an_agent_gives_up_its_later_rounds_are_skipped(clients: Clients) -> None:

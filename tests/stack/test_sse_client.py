@@ -35,13 +35,25 @@ def how(*chunks: str, cut: str | None = None) -> tuple[Kind, object]:
 def test_a_complete_stream_is_finished_with_its_digest() -> None:
     assert ending(GOOD) == Ending(
         Kind.FINISHED,
-        {"finish_reason": "stop", "tokens": 2, "sha256": digest("ab"), "done": True},
+        {
+            "finish_reason": "stop",
+            "tokens": 2,
+            "usage": None,
+            "sha256": digest("ab"),
+            "done": True,
+        },
     )
 
 
 def test_the_engines_own_count_of_tokens_wins_over_the_pieces() -> None:
     usage = event({"choices": [], "usage": {"completion_tokens": 7}})
-    assert ending(piece("abc", "stop"), usage, DONE).detail["tokens"] == 7
+    detail = ending(piece("abc", "stop"), usage, DONE).detail
+    assert (detail["tokens"], detail["usage"]) == (7, 7)
+
+
+def test_an_engine_that_says_it_made_no_token_is_taken_at_its_word() -> None:
+    usage = event({"choices": [], "usage": {"completion_tokens": 0}})
+    assert ending(piece("abc", "stop"), usage, DONE).detail["usage"] == 0
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 50])
@@ -166,8 +178,8 @@ def test_a_whole_reply_is_finished_by_its_finish_reason() -> None:
     [
         (b'{"choices": [{"text": "ab", "finish_reason": null}]}', "truncated"),
         (b'{"choices": []}', "truncated"),
-        (b'{"choices": [{"te', "truncated"),
-        (b"", "truncated"),
+        (b'{"choices": [{"te', "unparsable"),
+        (b"", "unparsable"),
         (b'{"error": {"message": "boom"}}', "error_event"),
     ],
 )

@@ -103,12 +103,26 @@ def test_a_control_whose_request_failed_excuses_nothing(ending: str, told: str) 
 
 
 def test_a_reply_with_a_lost_piece_is_a_hole() -> None:
-    finding = judged("1.2 client tokens r1 text=abc", "1.1 client sent r1")
+    finding = judged("1.2 client tokens r1 text=abc")
     assert finding.answer is Answer.HOLDS  # nothing is known about the whole reply
     torn = LOAD.replace("done=true", "done=true sha256=00")
-    table = played(f"{torn}\n 1.2 client tokens r1 text=abc")
-    told = ORACLE.judge(history(table, control=CONTROL, strikes=[strike()]))
-    assert "pieces of r1's reply" in told.reason
+    for pieces in ("\n 1.2 client tokens r1 text=abc", ""):  # one of two, or every one
+        table = played(f"{torn}{pieces}")
+        told = ORACLE.judge(history(table, control=CONTROL, strikes=[strike()]))
+        assert "pieces of r1's reply" in told.reason
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("3.0 client sent r1", "r1 was sent 2 times"),
+        ("3.0 client broke r1 how=transport", "r1 ended 2 times"),
+    ],
+)
+def test_a_request_begins_once_and_ends_once(line: str, why: str) -> None:
+    finding = judged(line)
+    assert finding.answer is Answer.UNKNOWN
+    assert why in finding.reason
 
 
 def test_a_strike_that_was_never_seen_to_be_undone_is_a_hole() -> None:

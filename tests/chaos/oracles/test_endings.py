@@ -26,8 +26,10 @@ def test_it_holds_for_complete_replies() -> None:
         "refused r1 status=503 error=busy",
         "broke r1 how=transport why=reset",
         "broke r1 how=error_event why=timeout done=true",  # [DONE] after an error is honest
-        "broke r1 how=truncated done=null tokens=0",  # a body that is no JSON
+        "broke r1 how=unparsable done=null tokens=0",  # a body that is no JSON
+        'broke r1 how=truncated done=null "why=expected a JSON object as body, got 7"',
         "finished r1 finish_reason=abort done=true",  # the reason itself says so
+        "finished r1 finish_reason=tool_calls done=true",
         "cancelled r1",
     ],
 )
@@ -41,6 +43,7 @@ def test_an_ending_that_says_what_happened_is_honest(ending: str) -> None:
         ("broke r1 how=truncated done=false tokens=4", "the stream ended without [DONE]"),
         ("broke r1 how=truncated done=true tokens=4", "got [DONE] without a finish_reason"),
         ("broke r1 how=truncated done=null tokens=4", "got a reply without a finish_reason"),
+        ("broke r1 how=truncated done=null tokens=0", "got a reply without a finish_reason"),
         ("finished r1 finish_reason=stop done=false", "was taken for finished"),
         ("finished r1 done=true", "was taken for finished"),
     ],
