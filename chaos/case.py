@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chaos.blow import Blow, blows, charged
 from chaos.clock import ns
-from chaos.facts import Facts
+from chaos.facts import Facts, outcome
 from chaos.fate import Fate, State, fates
 from chaos.history import History
 from chaos.oracles import affinity, endings, false_alarm, recovery, resources, signals, tokens
-from chaos.oracles.completeness import holes
+from chaos.oracles.completeness import holes, of_the_machine
 from chaos.oracles.signals import Firing
 from chaos.oracles.symptom import Symptom
 from chaos.oracles.vacuity import toothless
+from chaos.verdict import Outcome
 
 FAULT_FREE = "fault-free"
 OPEN = frozenset({State.CAUGHT, State.OVERRAN, State.HUNG})  # affected: somebody must answer
+
+# What a stack that got no core in time may look like.
+BY_LATENESS = frozenset(
+    {Outcome.TOLERATED, Outcome.CAUGHT, Outcome.SURFACED, Outcome.FALSE_ALARM, Outcome.NO_OP}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,17 @@ class Case:
     misrouted: tuple[Symptom, ...]
     leaked: tuple[Symptom, ...]
     false_alarms: tuple[Symptom, ...]
+    made_by_machine: frozenset[str | None] = frozenset()  # of the holes, those that only it made
+
+    @property
+    def of_machine(self) -> bool:
+        """Nothing but a busy machine keeps us from a verdict, and what was seen apart from that it
+        may have done as well: it makes a request late, and a guard condemn what got no core. It
+        does not make one hang for ever, or a reply wrong."""
+        facts = replace(self.facts, complete=True)
+        late = facts.affected and not facts.hung
+        excused = outcome(facts) in BY_LATENESS or (outcome(facts) is Outcome.SILENT and late)
+        return bool(self.holes) and self.made_by_machine.issuperset(self.holes) and excused
 
     @property
     def affected(self) -> tuple[Fate, ...]:
@@ -99,6 +116,8 @@ class _Evidence:
         self._leaked = resources.symptoms(history)
         self._false_alarms = false_alarm.symptoms(history)
         self._holes = (*holes(history), *self._unread())
+        # A page that was not read in time is the machine's, too: the stack did serve again.
+        self._made_by_machine = of_the_machine(history) | {resources.unproven(history)}
 
     def case(self, blow: Blow | None) -> Case:
         """The case against this strike, or against nobody."""
@@ -119,6 +138,7 @@ class _Evidence:
             misrouted=self._charged(blow, self._misrouted),
             leaked=self._charged(blow, self._leaked),
             false_alarms=self._charged(blow, self._false_alarms),
+            made_by_machine=self._made_by_machine,
         )
 
     def _charged(self, blow: Blow | None, symptoms: Sequence[Symptom]) -> tuple[Symptom, ...]:

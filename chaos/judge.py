@@ -96,6 +96,7 @@ def _unknown(case: Case, result: Outcome) -> Verdict:
         result,
         "; ".join(case.holes[:NAMED_MAX]) + more + (f". Apart from that: {seen}" if seen else ""),
         about=_ids(case.affected),
+        of_machine=case.of_machine,
     )
 
 

@@ -58,6 +58,7 @@ class Verdict:
     stage: str | None = None  # where the worst affected request stood
     about: tuple[str, ...] = ()  # the affected requests
     together: tuple[str, ...] = ()  # other strikes that the same requests are charged to
+    of_machine: bool = False  # UNKNOWN, and by nothing but a busy machine: it may be played again
 
     def __str__(self) -> str:
         by = f" by {self.by}" if self.by else ""

@@ -48,6 +48,13 @@ def holes(history: History) -> tuple[str, ...]:
     return tuple(found)
 
 
+def of_the_machine(history: History) -> frozenset[str]:
+    """Those of the holes that a busy machine makes, and neither the stack nor our tool: somebody
+    got no core in time. The same experiment may be whole when it is played again."""
+    control = (f"in the control, {why}" for why in _late(history.control or history))
+    return frozenset([*_late(history), *control])
+
+
 def flaws(control: History) -> tuple[str, ...]:
     """Why nothing may be compared with this fault-free run."""
     hung = (f"{one} hung" for one in _hung(control))
@@ -61,13 +68,7 @@ def _of_one(history: History) -> Iterator[str]:
     if lost := history.of(Kind.LOST):
         count = sum(number(one, "count") for one in lost)
         yield f"{count:.0f} marks of nodes were lost, first at event {lost[0].seq}"
-    bound_s = history.specification.budgets.lag_s
-    late_by = [(number(one, "lag_s"), one) for one in history.of(Kind.LAG)]
-    lags = [(s, one.seq, one.about) for s, one in late_by if s > bound_s and _met(history, one, s)]
-    if lags:
-        worst_s, seq, whose = max(lags)
-        late = "our load generator was late by" if whose == OURS else f"{whose} waited for a core"
-        yield f"{late} {worst_s:.2f} s at event {seq} (lag_s={bound_s:g})"
+    yield from _late(history)
     if history.phase_ns("done") is None:
         yield "the run never came to its end"
     if not history.lives:
@@ -75,6 +76,16 @@ def _of_one(history: History) -> Iterator[str]:
     yield from _torn(history)
     yield from _twice(history)
     yield from _unhealed(history)
+
+
+def _late(history: History) -> Iterator[str]:
+    bound_s = history.specification.budgets.lag_s
+    late_by = [(number(one, "lag_s"), one) for one in history.of(Kind.LAG)]
+    lags = [(s, one.seq, one.about) for s, one in late_by if s > bound_s and _met(history, one, s)]
+    if lags:
+        worst_s, seq, whose = max(lags)
+        late = "our load generator was late by" if whose == OURS else f"{whose} waited for a core"
+        yield f"{late} {worst_s:.2f} s at event {seq} (lag_s={bound_s:g})"
 
 
 def _met(history: History, lag: Event, lag_s: float) -> bool:

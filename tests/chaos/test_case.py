@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from chaos.judge import judge
 from chaos.verdict import Outcome, Verdict
 from tests.chaos.one_request import (
@@ -15,7 +17,7 @@ from tests.chaos.one_request import (
     one,
     told,
 )
-from tests.chaos.table import CONTROL, STRUCK, history, played, strike
+from tests.chaos.table import CONTROL, RECOVERED, STRUCK, history, played, strike
 
 
 def test_the_first_of_several_guards_is_the_one_that_caught() -> None:
@@ -208,3 +210,54 @@ def test_keys_that_no_worker_was_seen_to_take_are_not_called_well() -> None:
     outcome, reason = judged(played(WELL), without("stage=intake", CONTROL))
     assert outcome is Outcome.UNKNOWN
     assert "no worker told" in reason
+
+
+LAG = "1.6 client lag load_generator lag_s=0.7\n"
+UNREAD = RECOVERED.replace("reading  prefill-0/pages  value=0", "unreadable prefill-0")
+
+
+@pytest.mark.parametrize(
+    ("load", "after"),
+    [
+        (SENT + RIGHT + finished(1.5) + LAG, RECOVERED),
+        (SENT + GUARD + REFUSED + LAG, RECOVERED),
+        (SENT + RIGHT + finished(5.5) + LAG, RECOVERED),  # late, and nobody told: it was so too
+        (SENT + RIGHT + finished(1.5), UNREAD),
+    ],
+    ids=["unaffected", "caught", "late", "unread"],
+)
+def test_what_only_a_busy_machine_keeps_us_from_says_so(load: str, after: str) -> None:
+    verdict = one(load, after=after)
+    assert verdict.outcome is Outcome.UNKNOWN
+    assert verdict.of_machine
+
+
+@pytest.mark.parametrize(
+    ("load", "before", "after"),
+    [
+        (SENT + LAG, STRUCK, RECOVERED),
+        (SENT + RIGHT.replace("abc", "xyz") + finished(1.5) + LAG, STRUCK, RECOVERED),
+        (
+            SENT + GUARD + REFUSED + LAG,
+            STRUCK,
+            RECOVERED.replace("pages  value=0", "pages value=1"),
+        ),
+        (
+            SENT + RIGHT + finished(1.5) + LAG + "3.0 fault tool_error S1 why=ours\n",
+            STRUCK,
+            RECOVERED,
+        ),
+    ],
+    ids=["hung", "wrong", "leaked", "our own failure"],
+)
+def test_a_machine_does_not_excuse_what_it_cannot_have_done(
+    load: str, before: str, after: str
+) -> None:
+    verdict = one(load, before=before, after=after)
+    assert verdict.outcome is Outcome.UNKNOWN
+    assert not verdict.of_machine
+
+
+def test_a_verdict_that_accuses_is_never_the_machines() -> None:
+    assert one(SENT).outcome is Outcome.SILENT
+    assert not one(SENT).of_machine
