@@ -66,6 +66,7 @@ GUARDS: Mapping[str, GuardSetting] = {
     "kv_verification": GuardSetting("", "on"),
     "sticky_sessions": GuardSetting("--sticky-sessions", "on", of_router=True),
     "router_health": GuardSetting("--health-check-interval-secs", "1", of_router=True),
+    "router_breaker": GuardSetting("--cb-timeout-duration-secs", "2", of_router=True),
     "router_stream_failure": GuardSetting("", "on", of_router=True, fixed=True),
     "router_error_reply": GuardSetting("", "on", of_router=True, fixed=True),
 }

@@ -138,6 +138,8 @@ class Plan:
         on = name not in self.guards_off and (name != "sticky_sessions" or self.sticky)
         if name == "router_health":
             value, budget_s = str(self.timers.health_interval_s), self.timers.condemned_s
+        elif name == "router_breaker":  # whom it condemned it asks again, at the latest after this
+            value, budget_s = str(self.timers.breaker_s), float(self.timers.breaker_s)
         else:
             value = self.settings().get(setting.knob, setting.value)
             budget_s = setting.budget_s(name, self.settings())

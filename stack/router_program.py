@@ -37,7 +37,7 @@ class RouterProgram:
 
     @property
     def metrics_url(self) -> str:
-        return f"http://127.0.0.1:{self.backends.metrics_port}"
+        return self.backends.metrics_url
 
     @property
     def ports(self) -> Sequence[int]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Final
 
 from chaos.contracts import Node, Probe
-from chaos.event import Mark
 from stack.clients import Clients
 from stack.frost import Frost
 from stack.ground import Ground
@@ -18,7 +17,7 @@ from stack.plan import Plan
 from stack.probes import ROUTER_RESOURCES, ROUTER_SIGNALS, HealthProbe, MetricsProbe
 from stack.process_table import identify
 from stack.router_program import RouterProgram
-from stack.routers.backends import Backends, Router
+from stack.routers.backends import Backends, Marks, Router
 from stack.routers.sglang_router import SglangRouter
 from stack.routers.smg import Smg
 from stack.trace_sink import TraceSink
@@ -57,15 +56,12 @@ def end_with(undo: ExitStack, processes: Mapping[str, NodeProcess], frost: Frost
     undo.callback(frost.thaw_all)  # before the stops: a frozen process does not die
 
 
-def follow(
-    process: NodeProcess, mark: Callable[[str], Mark | None], sink: TraceSink, undo: ExitStack
-) -> None:
-    """Hand on the mark of each line of a node's log that amounts to one."""
+def follow(process: NodeProcess, marks: Marks, sink: TraceSink, undo: ExitStack) -> None:
+    """Hand on the marks that each line of a node's log amounts to."""
 
     def read(line: str) -> None:
-        found = mark(line)
-        if found is not None:
-            sink.tell(found)
+        for mark in marks(line):
+            sink.tell(mark)
 
     def broken(error: Exception) -> None:
         sink.fail(f"log of {process.name}", f"it is not followed any more: {error!r}")

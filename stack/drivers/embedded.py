@@ -29,7 +29,6 @@ from stack.probes import (
 from stack.router_program import RouterProgram
 from stack.running_stack import Parts
 from stack.start_up import (
-    ROUTERS,
     await_all,
     end_with,
     follow,
@@ -81,7 +80,7 @@ def _start(plan: Plan, ground: Ground, undo: ExitStack) -> EmbeddedStack:
     processes = _processes(router, ground, layout, directory, sink)
     frost = Frost(ground.guardian)
     end_with(undo, processes, frost)
-    follow(processes["router"], ROUTERS[plan.router].mark, sink, undo)
+    follow(processes["router"], router.router.log_reader(router.backends), sink, undo)
     await_all(processes, READY_MAX_S)
     return EmbeddedStack(
         Parts(

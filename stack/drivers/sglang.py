@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from chaos.contracts import Probe
+from chaos.event import Mark
 from chaos.traits import Pace
 from stack.death import Witness
 from stack.drivers import sglang_log
@@ -33,7 +34,6 @@ from stack.router_program import RouterProgram
 from stack.routers.backends import Backends
 from stack.running_stack import Parts
 from stack.start_up import (
-    ROUTERS,
     await_all,
     end_with,
     follow,
@@ -110,7 +110,7 @@ class _Start:
         processes = self._processes(router, workers)
         frost = Frost(self._ground.guardian)
         end_with(self._undo, processes, frost)
-        self._follow(processes)
+        self._follow(router, processes)
         await_all(processes, READY_MAX_S)
         prefills = [one.url for one in workers.values() if one.role == "prefill"]
         FirstLight(router.url, SERVED_NAME, prefills).wait(READY_MAX_S)
@@ -173,14 +173,16 @@ class _Start:
         log = self._directory / "router.log"
         return {"router": NodeProcess("router", router, log, Witness(self._sink.tell)), **servers}
 
-    def _follow(self, processes: Mapping[str, NodeProcess]) -> None:
-        follow(processes["router"], ROUTERS[self._plan.router].mark, self._sink, self._undo)
+    def _follow(self, router: RouterProgram, processes: Mapping[str, NodeProcess]) -> None:
+        reader = router.router.log_reader(router.backends)
+        follow(processes["router"], reader, self._sink, self._undo)
         for name in self._plan.topology.workers:
 
-            def mark(line: str, name: str = name) -> sglang_log.Mark | None:
-                return sglang_log.mark(name, line)
+            def marks(line: str, name: str = name) -> Sequence[Mark]:
+                found = sglang_log.mark(name, line)
+                return [found] if found else []
 
-            follow(processes[name], mark, self._sink, self._undo)
+            follow(processes[name], marks, self._sink, self._undo)
 
     def _resources(
         self, router: RouterProgram, urls: Mapping[str, str], processes: Mapping[str, NodeProcess]

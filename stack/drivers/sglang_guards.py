@@ -29,6 +29,7 @@ KNOBS: Final[Mapping[str, str]] = {
 ROUTERS_OWN: Final = (
     "sticky_sessions",
     "router_health",
+    "router_breaker",
     "router_stream_failure",
     "router_error_reply",
 )

@@ -47,6 +47,13 @@ def _health(plan: Plan) -> list[str]:
 def _tries(plan: Plan) -> list[str]:
     # Both routers count attempts, not repetitions, in this flag.
     retries = ["--retry-max-retries", str(plan.attempts)]
-    breaker = ("--cb-failure-threshold", str(plan.timers.breaker_failures))
-    pause = ("--cb-timeout-duration-secs", str(plan.timers.breaker_s))
-    return [*(retries if plan.attempts > 1 else ["--disable-retries"]), *breaker, *pause]
+    return [*(retries if plan.attempts > 1 else ["--disable-retries"]), *_breaker(plan)]
+
+
+def _breaker(plan: Plan) -> list[str]:
+    if not plan.guards["router_breaker"].on:
+        return ["--disable-circuit-breaker"]
+    return [
+        *("--cb-failure-threshold", str(plan.timers.breaker_failures)),
+        *("--cb-timeout-duration-secs", str(plan.timers.breaker_s)),
+    ]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from chaos.event import Mark
 from stack.plan import Plan
+
+Marks = Callable[[str], Sequence[Mark]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,10 @@ class Backends:
     @property
     def count(self) -> int:
         return len(self.prefills) + len(self.decodes)
+
+    @property
+    def metrics_url(self) -> str:
+        return f"http://127.0.0.1:{self.metrics_port}"
 
     @property
     def nodes(self) -> dict[str, str]:
@@ -40,6 +46,6 @@ class Router(Protocol):
         """The arguments after the interpreter."""
         ...
 
-    def mark(self, line: str) -> Mark | None:
-        """The guard's mark that this line of the log amounts to, if it does."""
+    def log_reader(self, backends: Backends) -> Marks:
+        """For the log of one running router: the marks that a line of it amounts to."""
         ...

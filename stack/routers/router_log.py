@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Mapping
 from typing import Any, Final
 
 from chaos.event import Kind, Mark
+from stack.routers.breaker import TRANSITION, turned
 
 STREAM_FAILURE: Final = "Stream ended by the worker"
 ERROR_REPLY: Final = "request failed with server error"
@@ -34,6 +36,18 @@ def mark(line: str) -> Mark | None:
         return None
     detail = {"guard": guard, "why": found[2]}
     return Mark(time.monotonic_ns(), "router", Kind.GUARD, found[1], detail=detail)
+
+
+def breaker_mark(line: str, nodes: Mapping[str, str]) -> Mark | None:
+    """The turn of a circuit breaker, where the line names the worker: smg's does."""
+    if TRANSITION not in line or not line.startswith("{"):
+        return None
+    try:
+        entry: Any = json.loads(line)
+        url, was, now = str(entry["worker_url"]), str(entry["from"]), str(entry["to"])
+    except (ValueError, KeyError, TypeError):
+        return None
+    return turned(nodes.get(url, url), was, now)
 
 
 def _from_json(line: str) -> tuple[str, str, str] | None:

@@ -8,7 +8,8 @@ from chaos.event import Mark
 from stack.plan import Plan
 from stack.routers import router_log
 from stack.routers.arguments import shared
-from stack.routers.backends import Backends
+from stack.routers.backends import Backends, Marks
+from stack.routers.breaker import TRANSITION, TransitionPage
 
 
 class SglangRouter:
@@ -22,5 +23,13 @@ class SglangRouter:
         words = shared(plan, backends)
         return ["-m", "sglang_router.launch_router", *words, "--policy", policy]
 
-    def mark(self, line: str) -> Mark | None:
-        return router_log.mark(line)
+    def log_reader(self, backends: Backends) -> Marks:
+        page = TransitionPage(backends.metrics_url, backends.nodes)
+
+        def marks(line: str) -> Sequence[Mark]:
+            if TRANSITION in line:
+                return page.turned()
+            found = router_log.mark(line)
+            return [found] if found else []
+
+        return marks

@@ -8,7 +8,7 @@ from chaos.event import Mark
 from stack.plan import Plan
 from stack.routers import router_log
 from stack.routers.arguments import shared
-from stack.routers.backends import Backends
+from stack.routers.backends import Backends, Marks
 
 
 class Smg:
@@ -21,5 +21,11 @@ class Smg:
         policy = ["--policy", "round_robin", *sticky]
         return ["-m", "smg", "launch", *shared(plan, backends), *policy, "--log-json"]
 
-    def mark(self, line: str) -> Mark | None:
-        return router_log.mark(line)
+    def log_reader(self, backends: Backends) -> Marks:
+        nodes = backends.nodes
+
+        def marks(line: str) -> Sequence[Mark]:
+            found = router_log.mark(line) or router_log.breaker_mark(line, nodes)
+            return [found] if found else []
+
+        return marks

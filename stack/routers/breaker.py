@@ -1,0 +1,82 @@
+"""A router's circuit breaker as a guard: which worker it condemned, and when it took it back.
+
+Both routers count failures per worker. At the threshold (`--cb-failure-threshold`) the breaker
+opens: that worker gets no request, and where it was the last one of its role every client is
+answered 503 at once. After `--cb-timeout-duration-secs` it is half open: requests pass again, three
+successes in a row close it, and the first failure opens it for as long once more. Neither router
+has a timer for that: a breaker turns when the next request comes, and the gauge until then shows
+"open".
+
+What both count as a worker's failure (seen, smg 1.13.0 and sglang-router 0.3.2): each 5xx of the
+decode is a failure of the decode *and of the prefill*, which had done its part or nothing at all.
+An honest "I am full" (503) is one, too. So a crowd that one full decode turned away closes every
+worker to everybody for seconds (smg#2565, sglang#39464).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Final
+
+from chaos.contracts import Unreadable
+from chaos.event import Kind, Mark
+from stack.metrics_page import samples
+from stack.page import fetch
+
+BREAKER: Final = "router_breaker"
+TRANSITION: Final = "Circuit breaker state transition"
+_COUNTER: Final = "smg_worker_cb_transitions_total"
+_READ_S: Final = 1.0
+# In this order one breaker can turn more than once between two looks.
+_TURNS: Final = (
+    ("closed", "open"),
+    ("open", "half_open"),
+    ("half_open", "closed"),
+    ("half_open", "open"),
+    ("open", "closed"),
+)
+_Turn = tuple[str, str, str]  # node, from, to
+
+
+def turned(node: str, was: str, now: str) -> Mark:
+    """About the worker: only `state` "open" condemns it."""
+    detail = {"guard": BREAKER, "state": now, "why": f"circuit breaker: {was} -> {now}"}
+    return Mark(time.monotonic_ns(), "router", Kind.GUARD, node, detail=detail)
+
+
+class TransitionPage:
+    """For a router whose log says that a breaker turned, and only its metrics whose."""
+
+    def __init__(self, url: str, nodes: Mapping[str, str]) -> None:
+        self._url = url
+        self._nodes = nodes  # the URL under which the router knows it -> node
+        self._counted: Mapping[_Turn, int] = {}
+
+    def turned(self) -> list[Mark]:
+        """Every turn since the last look; LOST when nobody can say whose it was."""
+        try:
+            page = fetch(self._url, "/metrics", _READ_S).text
+        except Unreadable as error:
+            detail = {"count": 1, "why": f"a circuit breaker turned, and whose is unread: {error}"}
+            return [Mark(time.monotonic_ns(), "router", Kind.LOST, "router", detail=detail)]
+        before, self._counted = self._counted, self._read(page)
+        if any(self._counted.get(turn, 0) < count for turn, count in before.items()):
+            before = {}  # it was replaced, and counts from the beginning
+        return [
+            turned(node, was, now)
+            for was, now in _TURNS
+            for (node, *turn), count in sorted(self._counted.items())
+            if turn == [was, now] and count != before.get((node, was, now), 0) and count > 0
+        ]
+
+    def _read(self, page: str) -> dict[_Turn, int]:
+        found: dict[_Turn, int] = {}
+        for sample in samples(page):
+            if sample.name == _COUNTER:
+                labels = sample.labels
+                url = labels.get("worker", "")
+                node = self._nodes.get(url, url)
+                turn = (node, labels.get("from", ""), labels.get("to", ""))
+                found[turn] = int(sample.value)
+        return found

@@ -1,0 +1,135 @@
+"""A router's circuit breaker is a guard: whom it condemns is told by the worker's name."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from chaos.contracts import Request
+from chaos.event import Kind, Mark
+from stack.drivers.embedded import EmbeddedDriver
+from stack.plan import Plan, RouterTimers
+from stack.routers.backends import Backends
+from stack.routers.breaker import TransitionPage
+from stack.routers.smg import Smg
+from tests.stack.asking import asking
+from tests.stack.page_server import serving
+
+PREFILL, DECODE = "http://127.0.0.1:5", "http://127.0.0.1:6"
+BACKENDS = Backends(1, 2, {"prefill-0": (PREFILL, 7)}, {"decode-0": DECODE})
+# Two run at a time, nobody queues, and ten failures in a row open a breaker.
+FULL = {"decode": {"PDCHAOS_MAX_RUNNING": "2"}}
+NO_QUEUE = {"PDCHAOS_MAX_QUEUED": "0"}
+
+
+def smg_line(url: str, was: str, now: str, **more: object) -> str:
+    message = f"Circuit breaker state transition: {was} -> {now}"
+    told = {"level": "INFO", "message": message, "worker_url": url, "from": was, "to": now}
+    return json.dumps({**told, **more})
+
+
+def told(marks: list[Mark]) -> list[tuple[str, object]]:
+    return [(one.about, one.detail["state"]) for one in marks]
+
+
+def test_smg_s_line_names_the_worker() -> None:
+    marks = Smg().log_reader(BACKENDS)
+    (opened,) = marks(smg_line(DECODE, "closed", "open"))
+    assert (opened.actor, opened.kind, opened.about) == ("router", Kind.GUARD, "decode-0")
+    assert opened.detail["guard"] == "router_breaker"
+    assert told(list(marks(smg_line(PREFILL, "half_open", "closed")))) == [("prefill-0", "closed")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        smg_line(DECODE, "closed", "open").replace("worker_url", "url"),
+        "Circuit breaker state transition: closed -> open",
+        "{Circuit breaker state transition: closed -> open",
+        json.dumps({"message": "Success recorded while circuit is open", "worker_url": DECODE}),
+    ],
+)
+def test_a_line_that_names_no_worker_or_no_turn_is_no_mark(line: str) -> None:
+    assert not Smg().log_reader(BACKENDS)(line)
+
+
+def page(**counts: int) -> bytes:
+    """`decode_closed_open=1` is one turn of the decode's breaker."""
+    urls = {"prefill": PREFILL, "decode": DECODE}
+    lines: list[str] = []
+    for name, count in counts.items():
+        node, was, now = name.replace("half_open", "half-open").split("_")
+        labels = f'worker="{urls[node]}",from="{was}",to="{now}"'.replace("-", "_")
+        lines.append(f"smg_worker_cb_transitions_total{{{labels}}} {count}")
+    return "\n".join(lines).encode()
+
+
+def test_sglang_router_s_page_says_whose_breaker_turned_since_the_last_look() -> None:
+    pages = [
+        page(decode_closed_open=1, prefill_closed_open=1),
+        page(decode_closed_open=1, prefill_closed_open=1),
+        page(
+            prefill_closed_open=1,
+            decode_closed_open=1,
+            decode_open_half_open=1,
+            decode_half_open_closed=1,
+        ),
+        page(decode_closed_open=1),
+    ]
+    with serving(lambda _: (200, pages.pop(0))) as url:
+        turns = TransitionPage(url, BACKENDS.nodes)
+        assert told(turns.turned()) == [("decode-0", "open"), ("prefill-0", "open")]
+        assert turns.turned() == []
+        assert told(turns.turned()) == [("decode-0", "half_open"), ("decode-0", "closed")]
+        # One that was replaced counts from the beginning.
+        assert told(turns.turned()) == [("decode-0", "open")]
+
+
+def test_a_turn_whose_worker_cannot_be_read_is_a_hole_in_the_evidence() -> None:
+    (lost,) = TransitionPage("http://127.0.0.1:9", {}).turned()
+    assert (lost.kind, lost.detail["count"]) == (Kind.LOST, 1)
+
+
+def test_the_plan_sets_its_pause_and_can_switch_it_off() -> None:
+    guard = Plan(timers=RouterTimers(breaker_s=5)).guards["router_breaker"]
+    assert (guard.on, guard.value, guard.budget_s) == (True, "5", 6.0)
+    command = Smg().command(Plan(timers=RouterTimers(breaker_s=5)), BACKENDS)
+    assert "--disable-circuit-breaker" not in command
+    assert command[command.index("--cb-timeout-duration-secs") + 1] == "5"
+    off = Smg().command(Plan(guards_off=frozenset({"router_breaker"})), BACKENDS)
+    assert "--disable-circuit-breaker" in off
+    assert "--cb-failure-threshold" not in off
+
+
+def crowd() -> tuple[Request, ...]:
+    """Sixteen at once, of whom a worker for two turns most away."""
+    return tuple(Request(f"c{n}", 0.0, f"{n} is one of a crowd " * 4, 120) for n in range(16))
+
+
+@pytest.mark.parametrize("router", ["smg", "sglang-router"])
+def test_honest_refusals_condemn_every_worker_by_name(router: str) -> None:
+    plan = Plan(router=router, knobs=NO_QUEUE, environment=FULL)
+    with EmbeddedDriver(plan).launch() as stack, asking(stack, *crowd()) as marks:
+        for node in ("prefill-0", "decode-0"):
+            marks.wait(
+                f"{node} condemned",
+                lambda mark, node=node: (
+                    mark.about == node
+                    and mark.detail.get("guard") == "router_breaker"
+                    and mark.detail.get("state") == "open"
+                ),
+            )
+
+
+@pytest.mark.parametrize("router", ["smg", "sglang-router"])
+def test_without_it_the_same_refusals_condemn_nobody(router: str) -> None:
+    off = frozenset({"router_breaker"})
+    plan = Plan(router=router, knobs=NO_QUEUE, environment=FULL, guards_off=off)
+    with EmbeddedDriver(plan).launch() as stack:
+        with asking(stack, *crowd()) as marks:
+            ends = [marks.end(one.request_id).kind for one in crowd()]
+        assert ends.count(Kind.REFUSED) >= 10
+        assert not [one for one in marks.seen if one.detail.get("guard") == "router_breaker"]
+        with asking(stack, Request("after", 0.0, "is anybody there", 4)) as marks:
+            assert marks.end("after").kind is Kind.FINISHED
