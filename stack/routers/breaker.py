@@ -62,7 +62,7 @@ class TransitionPage:
             return [Mark(time.monotonic_ns(), "router", Kind.LOST, "router", detail=detail)]
         before, self._counted = self._counted, self._read(page)
         if any(self._counted.get(turn, 0) < count for turn, count in before.items()):
-            before = {}  # it was replaced, and counts from the beginning
+            before = dict[_Turn, int]()  # it was replaced, and counts from the beginning
         return [
             turned(node, was, now)
             for was, now in _TURNS
