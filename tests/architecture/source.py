@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("chaos", "faults", "kernels", "stack")
 FOLDERS = (*PACKAGES, "suites", "tests", "ci")
 TEXTS = (".ci", ".github", "docs", *FOLDERS)
-NOT_OURS = frozenset({"__pycache__", ".chaos", "node_modules"})
+NOT_OURS = frozenset({".git", "__pycache__", ".chaos", "node_modules"})
 
 
 @dataclass(frozen=True)
