@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 
 from chaos.event import Event, Kind, Mark
 from chaos.life import Life, base_id, life
@@ -79,9 +80,5 @@ def ordered(marks: Sequence[Mark]) -> tuple[Event, ...]:
     """Give each mark its place: by time, and among equals in the order of their arrival."""
     return tuple(
         Event(seq, m.at_ns, m.actor, m.kind, m.about, m.stage, m.attempt, m.detail)
-        for seq, m in enumerate(sorted(marks, key=_at_ns))
+        for seq, m in enumerate(sorted(marks, key=attrgetter("at_ns")))
     )
-
-
-def _at_ns(mark: Mark) -> int:
-    return mark.at_ns

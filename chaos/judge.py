@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 
 from chaos.case import FAULT_FREE, Case, cases
 from chaos.clock import seconds
 from chaos.contracts import Oracle
 from chaos.facts import outcome
 from chaos.fate import Fate
+from chaos.garbage import uncollected
 from chaos.history import History
 from chaos.oracles.affinity import KeysStay
 from chaos.oracles.completeness import NothingIsMissing
@@ -49,7 +48,7 @@ def judge(history: History) -> tuple[Verdict, ...]:
     that none of them can be charged with. An oracle that fails is UNKNOWN for all of them.
     """
     try:
-        with _uncollected():
+        with uncollected():
             return tuple(_verdict(one) for one in cases(history))
     except Exception as error:  # noqa: BLE001 - the oracle is under suspicion, not the stack
         strikes = [one.strike for one in history.specification.strikes] or [FAULT_FREE]
@@ -60,19 +59,6 @@ def judge(history: History) -> tuple[Verdict, ...]:
 def findings(history: History, oracles: Sequence[Oracle] = ORACLES) -> tuple[Finding, ...]:
     """What each oracle says of the whole history: for reports. Verdicts are not made of these."""
     return tuple(_finding(one, history) for one in oracles)
-
-
-@contextmanager
-def _uncollected() -> Generator[None]:
-    """Without garbage collection: judging makes no cycles, and walking through a million events
-    again and again, to find none, took as long as judging them."""
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()
 
 
 def _finding(oracle: Oracle, history: History) -> Finding:

@@ -68,33 +68,23 @@ def base_id(request_id: str) -> str:
 
 def life(request_id: str, events: Sequence[Event]) -> Life | None:
     """Read one request's events, in the order of time. None: it was never sent."""
-    sent: Event | None = None
-    settled: Event | None = None
-    pieces: list[str] = []
-    heard_ns: list[int] = []
-    stages: list[Event] = []
-    guards: list[Event] = []
-    for event in events:
-        kind = event.kind
-        if kind is TOKENS:
-            pieces.append(str(event.detail.get("text", "")))
-            heard_ns.append(event.at_ns)
-        elif kind is STAGE:
-            stages.append(event)
-        elif kind is GUARD:
-            guards.append(event)
-        elif kind is SENT:
-            sent = sent or event
-        elif kind in SETTLED:
-            settled = settled or event
+    # One kind after the other, in comprehensions: most events are tokens, and the first look at
+    # one that has left the processor's cache costs more than ten later ones.
+    tokens = [one for one in events if one.kind is TOKENS]
+    others = [one for one in events if one.kind is not TOKENS]
+    sent = next((one for one in others if one.kind is SENT), None)
     if sent is None:
         return None
-    text, signs_ns = "".join(pieces), _signs(sent, heard_ns, settled)
-    return Life(request_id, sent, settled, text, signs_ns, tuple(stages), tuple(guards))
+    settled = next((one for one in others if one.kind in SETTLED), None)
+    text = "".join([str(one.detail.get("text", "")) for one in tokens])
+    signs_ns = _signs(sent, [one.at_ns for one in tokens], settled)
+    stages = tuple([one for one in others if one.kind is STAGE])
+    guards = tuple([one for one in others if one.kind is GUARD])
+    return Life(request_id, sent, settled, text, signs_ns, stages, guards)
 
 
 def _signs(sent: Event, heard_ns: Sequence[int], settled: Event | None) -> tuple[int, ...]:
     """A token that is told after its request's end is no sign of it."""
-    if settled is None:
-        return sent.at_ns, *heard_ns
-    return sent.at_ns, *(one for one in heard_ns if one <= settled.at_ns)
+    if settled is not None and heard_ns and heard_ns[-1] > settled.at_ns:
+        heard_ns = [one for one in heard_ns if one <= settled.at_ns]
+    return sent.at_ns, *heard_ns
