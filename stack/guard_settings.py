@@ -47,21 +47,24 @@ HEARTBEAT_MISSES = "SGLANG_DISAGGREGATION_HEARTBEAT_MAX_FAILURE"
 
 # Seconds, where engines' own defaults are minutes. The order matters: the guard that sees
 # the cause (an inflight push that stalls) comes before the one that sees only the symptom
-# (a decode that waits), so that a verdict names the cause.
+# (a decode that waits), so that a verdict names the cause. Two that can act on the same stall
+# differ by more than a plan's slack: one that listened to the other's variable would act
+# outside its budget. From the cause to the symptom: a peer is dead (1 s), a page does not
+# arrive (2.1) or its engine stands still (2.2), pages are not announced (3.3), no KV comes (4.4).
 GUARDS: Mapping[str, GuardSetting] = {
-    "prefill_inflight_watchdog": GuardSetting("PDCHAOS_PREFILL_INFLIGHT_TIMEOUT", "1.5", 1),
-    "bootstrap_timeout": GuardSetting("SGLANG_DISAGGREGATION_BOOTSTRAP_TIMEOUT", "3", 1),
-    "waiting_timeout": GuardSetting("SGLANG_DISAGGREGATION_WAITING_TIMEOUT", "3", 1),
-    "heartbeat_to_prefill": GuardSetting(HEARTBEAT, "0.5", 1, HEARTBEAT_MISSES),
-    "heartbeat_to_decode": GuardSetting(HEARTBEAT, "0.5", 1, HEARTBEAT_MISSES),
+    "prefill_inflight_watchdog": GuardSetting("PDCHAOS_PREFILL_INFLIGHT_TIMEOUT", "2.1", 1),
+    "bootstrap_timeout": GuardSetting("SGLANG_DISAGGREGATION_BOOTSTRAP_TIMEOUT", "3.3", 1),
+    "waiting_timeout": GuardSetting("SGLANG_DISAGGREGATION_WAITING_TIMEOUT", "4.4", 1),
+    "heartbeat_to_prefill": GuardSetting(HEARTBEAT, "0.25", 1, HEARTBEAT_MISSES),
+    "heartbeat_to_decode": GuardSetting(HEARTBEAT, "0.25", 1, HEARTBEAT_MISSES),
     "abort_propagation": GuardSetting("", "on"),
     "skip_to_failed": GuardSetting("", "on"),
     "page_quarantine": GuardSetting("PDCHAOS_ABORT_DRAIN_TIMEOUT", "1.5", 1),
-    "step_watchdog": GuardSetting("PDCHAOS_STEP_TIMEOUT", "2", 1.5),  # sampled, as in SGLang
+    "step_watchdog": GuardSetting("PDCHAOS_STEP_TIMEOUT", "2.2", 1.5),  # sampled, as in SGLang
     "stream_idle_guard": GuardSetting("PDCHAOS_STREAM_IDLE_TIMEOUT", "2.5", 1),
     "admission_bounds": GuardSetting("PDCHAOS_MAX_QUEUED", "64"),
     "subprocess_watchdog": GuardSetting("", "on", fixed=True),  # SGLang's name: a dead engine
-    "progress_health": GuardSetting("PDCHAOS_STEP_TIMEOUT", "2", 1),
+    "progress_health": GuardSetting("PDCHAOS_STEP_TIMEOUT", "2.2", 1),
     "knob_validation": GuardSetting("", "on"),
     "kv_verification": GuardSetting("", "on"),
     "sticky_sessions": GuardSetting("--sticky-sessions", "on", of_router=True),
@@ -72,7 +75,16 @@ GUARDS: Mapping[str, GuardSetting] = {
 }
 
 # Settings that belong to no guard, and yet must be the same for every node.
-OTHER_KNOBS: Mapping[str, str] = {HEARTBEAT_MISSES: "2"}
+OTHER_KNOBS: Mapping[str, str] = {HEARTBEAT_MISSES: "3"}
+
+
+def guards_set_by(variable: str) -> tuple[str, ...]:
+    """The guards of an engine that this variable sets."""
+    return tuple(
+        name
+        for name, setting in GUARDS.items()
+        if variable in (setting.knob, setting.times_knob) and not setting.of_router
+    )
 
 
 def default_knobs() -> dict[str, str]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 
 from chaos.contracts import Guard
+from stack.engine.variables import unread
 from stack.guard_settings import GUARDS, GuardSetting, default_knobs
 
 ROUTERS = ("smg", "sglang-router")
@@ -93,6 +95,10 @@ class Plan:
         _require_known("knobs", self.knobs, tuple(default_knobs()))
         places = ("router", "prefill", "decode", *self.topology.workers)
         _require_known("environment", self.environment, places)
+        for place, variables in self.environment.items():
+            misspelt = unread(variables) if place != "router" else None
+            if misspelt is not None:
+                raise ValueError(f"environment of {place}: {misspelt}")
         if self.attempts < 1:
             raise ValueError(f"attempts: a request is tried at least once, not {self.attempts}")
         if self.slack_s <= 0:
@@ -168,4 +174,8 @@ def _require_known(
 ) -> None:
     unknown = sorted(set(given) - set(known))
     if unknown:
-        raise ValueError(f"{what}: unknown {', '.join(unknown)}; known are: {', '.join(known)}")
+        near = get_close_matches(unknown[0], known, n=1)
+        hint = f" (the nearest is {near[0]})" if near else ""
+        raise ValueError(
+            f"{what}: unknown {', '.join(unknown)}{hint}; known are: {', '.join(known)}"
+        )

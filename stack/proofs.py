@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from chaos.contracts import Evidence, Failpoint
 from chaos.event import Json
+from stack.guard_settings import guards_set_by
 from stack.worker_admin import AdminSilent, WorkerAdmin
 
 
@@ -43,24 +44,38 @@ class HitProof:
 
 @dataclass(slots=True)
 class KnobProof:
-    """The knobs as the restarted worker reads them back.
+    """The knobs as the restarted worker reads them back, by the guards that they should set.
 
-    Keeps what it last read: a bad knob may well hang the process that has it.
+    A variable whose guard was read from another one has its value, and no effect. Keeps what it
+    last read: a bad knob may well hang the process that has it.
     """
 
     admin: WorkerAdmin
     wanted: Mapping[str, str]
     last: dict[str, Json] = field(default_factory=dict[str, Json])
+    deaf: dict[str, Json] = field(default_factory=dict[str, Json])
 
     def read(self) -> Evidence:
         detail: dict[str, Json] = {"node": self.admin.node}
         try:
             knobs = self.admin.knobs()
             self.last = {name: knobs.get(name) for name in self.wanted}
+            self.deaf = self._deaf()
         except AdminSilent as silence:
             detail["unreadable"] = str(silence)
-        bit = bool(self.last) and all(_same(self.last[n], text) for n, text in self.wanted.items())
-        return Evidence(bit, {**detail, **self.last})
+        same = all(_same(self.last.get(name), text) for name, text in self.wanted.items())
+        bit = bool(self.last) and same and not self.deaf
+        return Evidence(bit, {**detail, **self.last, **self.deaf})
+
+    def _deaf(self) -> dict[str, Json]:
+        """From what each guard was read that should listen to a wanted variable and does not."""
+        wanted = [(guard, name) for name in self.wanted for guard in guards_set_by(name)]
+        read = self.admin.guards() if wanted else {}
+        return {
+            f"{guard}.read_from": ", ".join(read.get(guard, {})) or "nothing"
+            for guard, name in wanted
+            if name not in read.get(guard, {})
+        }
 
 
 @dataclass(frozen=True, slots=True)

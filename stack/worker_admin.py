@@ -33,6 +33,10 @@ class WorkerAdmin:
         """Every knob as the engine really runs with it: environment name to value."""
         return dict(self._call("GET", "/knobs"))
 
+    def guards(self) -> dict[str, dict[str, Json]]:
+        """Each guard with the variables that the engine read it from, and their values."""
+        return {str(guard): dict(read) for guard, read in self._call("GET", "/guards").items()}
+
     def sites(self) -> tuple[str, ...]:
         return tuple(str(site) for site in self._call("GET", "/failpoints")["sites"])
 

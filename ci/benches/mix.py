@@ -14,7 +14,7 @@ from faults.client import Disconnect, SlowReader
 from faults.failpoint import DropDoneSignal, DropMetadata, LegError, StallWriter
 from faults.network import Blackhole, Latency, Refuse, Reset, Stall
 from faults.process import Freeze, Kill
-from stack.guard_settings import HEARTBEAT
+from stack.guard_settings import HEARTBEAT, HEARTBEAT_MISSES
 from stack.plan import Plan, Topology
 
 STALL_BYTES: Final = 4096
@@ -27,6 +27,7 @@ FAST: Final = Plan(
         "SGLANG_DISAGGREGATION_BOOTSTRAP_TIMEOUT": "0.4",
         "SGLANG_DISAGGREGATION_WAITING_TIMEOUT": "0.5",
         HEARTBEAT: "0.15",
+        HEARTBEAT_MISSES: "2",
         "PDCHAOS_ABORT_DRAIN_TIMEOUT": "0.3",
         "PDCHAOS_STEP_TIMEOUT": "0.33",
         "PDCHAOS_STREAM_IDLE_TIMEOUT": "0.5",

@@ -34,6 +34,7 @@ class Admin:
         app = web.Application(middlewares=[self._guarded()])
         app.router.add_get("/pids", self._pids)
         app.router.add_get("/knobs", self._knobs)
+        app.router.add_get("/guards", self._guards)
         app.router.add_get("/failpoints", self._list)
         app.router.add_post("/failpoints", self._arm)
         app.router.add_get("/failpoints/{id}", self._hits)
@@ -59,7 +60,10 @@ class Admin:
         return web.json_response({"front": os.getpid(), "engine": self._engine_pid})
 
     async def _knobs(self, request: web.Request) -> web.Response:
-        return web.json_response(await self._link.ask("knobs"))
+        return web.json_response((await self._link.ask("knobs"))["effective"])
+
+    async def _guards(self, request: web.Request) -> web.Response:
+        return web.json_response((await self._link.ask("knobs"))["by_guard"])
 
     async def _list(self, request: web.Request) -> web.Response:
         theirs: list[dict[str, Any]] = await self._link.ask("armed")

@@ -114,7 +114,7 @@ class EngineProcess:
 
     def _value(self, asked: str, message: Mapping[str, Any]) -> object:
         if asked == "knobs":
-            return self._knobs.effective()
+            return {"effective": self._knobs.effective(), "by_guard": self._knobs.by_guard()}
         if asked == "figures":
             return self._figures()
         if asked == "flush":

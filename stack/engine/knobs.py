@@ -43,7 +43,7 @@ class Knob:
     low: float = 0.0
     high: float = DAY_S
     unit: str = "s"
-    guard: str | None = None
+    guards: tuple[str, ...] = ()  # that it sets
     words: tuple[str, ...] = ()
 
     def parse(self, text: str) -> Value:
@@ -87,10 +87,15 @@ _PARSERS: Mapping[type, Callable[[str], Value]] = {
 _SGL = "SGLANG_DISAGGREGATION_"
 
 TABLE: Mapping[str, Knob] = {
-    "bootstrap_timeout_s": Knob(_SGL + "BOOTSTRAP_TIMEOUT", 300.0, 0.05, guard="bootstrap_timeout"),
-    "waiting_timeout_s": Knob(_SGL + "WAITING_TIMEOUT", 300.0, 0.05, guard="waiting_timeout"),
+    "bootstrap_timeout_s": Knob(
+        _SGL + "BOOTSTRAP_TIMEOUT", 300.0, 0.05, guards=("bootstrap_timeout",)
+    ),
+    "waiting_timeout_s": Knob(_SGL + "WAITING_TIMEOUT", 300.0, 0.05, guards=("waiting_timeout",)),
     "heartbeat_interval_s": Knob(
-        _SGL + "HEARTBEAT_INTERVAL", 5.0, 0.05, guard="heartbeat_to_prefill, heartbeat_to_decode"
+        _SGL + "HEARTBEAT_INTERVAL",
+        5.0,
+        0.05,
+        guards=("heartbeat_to_prefill", "heartbeat_to_decode"),
     ),
     "heartbeat_failures_max": Knob(
         _SGL + "HEARTBEAT_MAX_FAILURE",
@@ -98,27 +103,31 @@ TABLE: Mapping[str, Knob] = {
         1,
         1000,
         "misses",
-        guard="heartbeat_to_prefill, heartbeat_to_decode",
+        guards=("heartbeat_to_prefill", "heartbeat_to_decode"),
     ),
     "prefill_inflight_timeout_s": Knob(
-        "PDCHAOS_PREFILL_INFLIGHT_TIMEOUT", 60.0, 0.05, guard="prefill_inflight_watchdog"
+        "PDCHAOS_PREFILL_INFLIGHT_TIMEOUT", 60.0, 0.05, guards=("prefill_inflight_watchdog",)
     ),
     "step_timeout_s": Knob(
-        "PDCHAOS_STEP_TIMEOUT", 300.0, 0.05, guard="step_watchdog, progress_health"
+        "PDCHAOS_STEP_TIMEOUT", 300.0, 0.05, guards=("step_watchdog", "progress_health")
     ),
     "stream_idle_timeout_s": Knob(
-        "PDCHAOS_STREAM_IDLE_TIMEOUT", 300.0, 0.05, guard="stream_idle_guard"
+        "PDCHAOS_STREAM_IDLE_TIMEOUT", 300.0, 0.05, guards=("stream_idle_guard",)
     ),
     "abort_drain_timeout_s": Knob(
-        "PDCHAOS_ABORT_DRAIN_TIMEOUT", 30.0, 0.05, guard="page_quarantine"
+        "PDCHAOS_ABORT_DRAIN_TIMEOUT", 30.0, 0.05, guards=("page_quarantine",)
     ),
-    "queued_max": Knob("PDCHAOS_MAX_QUEUED", 256, 0, 1e6, "requests", guard="admission_bounds"),
-    "running_max": Knob("PDCHAOS_MAX_RUNNING", 64, 1, 4096, "requests", guard="admission_bounds"),
+    "queued_max": Knob("PDCHAOS_MAX_QUEUED", 256, 0, 1e6, "requests", guards=("admission_bounds",)),
+    "running_max": Knob(
+        "PDCHAOS_MAX_RUNNING", 64, 1, 4096, "requests", guards=("admission_bounds",)
+    ),
     "kv_pages": Knob("PDCHAOS_KV_PAGES", 2048, 4, 1e6, "pages"),
     "page_size": Knob("PDCHAOS_PAGE_SIZE", 16, 1, 1024, "tokens"),
     "chunk_tokens": Knob("PDCHAOS_CHUNK_TOKENS", 128, 1, 1e6, "tokens"),
-    "context_max": Knob("PDCHAOS_CONTEXT_MAX", 8192, 8, 1e6, "tokens", guard="admission_bounds"),
-    "seed": Knob("PDCHAOS_SEED", 20260107, 0, 2**63 - 1, "", None),
+    "context_max": Knob(
+        "PDCHAOS_CONTEXT_MAX", 8192, 8, 1e6, "tokens", guards=("admission_bounds",)
+    ),
+    "seed": Knob("PDCHAOS_SEED", 20260107, 0, 2**63 - 1, ""),
     "prefix_cache": Knob("PDCHAOS_PREFIX_CACHE", True, 0, 1, ""),
     "kernels": Knob("PDCHAOS_KERNELS", "reference", words=("reference", "triton", "interpret")),
     # The decode attention that a GPU would launch, see kernel_hang.
@@ -166,6 +175,15 @@ class Knobs:
         """As environment names, to be read back by who set them."""
         values: dict[str, Value] = {knob.env: getattr(self, name) for name, knob in TABLE.items()}
         return {**values, GUARDS_OFF: ",".join(sorted(self.guards_off))}
+
+    def by_guard(self) -> dict[str, dict[str, Value]]:
+        """Each guard with the variables that it was read from and their effective values, so that
+        whoever set one sees which guard listens to it."""
+        read: dict[str, dict[str, Value]] = {}
+        for name, knob in TABLE.items():
+            for guard in knob.guards:
+                read.setdefault(guard, {})[knob.env] = getattr(self, name)
+        return read
 
 
 def guards_off(environ: Mapping[str, str]) -> frozenset[str]:

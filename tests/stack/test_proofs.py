@@ -66,6 +66,25 @@ def test_a_knob_is_proven_by_its_effective_value(
         assert KnobProof(admin(url), {"KNOB": wanted}).read().bit is bit
 
 
+TIMER, OTHER = "SGLANG_DISAGGREGATION_WAITING_TIMEOUT", "SGLANG_DISAGGREGATION_BOOTSTRAP_TIMEOUT"
+
+
+@pytest.mark.parametrize(("read_from", "bit"), [(TIMER, True), (OTHER, False), (None, False)])
+def test_a_timer_that_listens_to_another_timer_s_variable_is_no_proof(
+    read_from: str | None,
+    bit: bool,  # noqa: FBT001 - a parameter of the table
+) -> None:
+    """The variable has its value all the same: only its guard tells."""
+    guards = {"waiting_timeout": {read_from: 1.0}} if read_from else {}
+    pages = {"/knobs": {TIMER: 1.0, OTHER: 9.0}, "/guards": guards}
+    with serving(lambda path: (200, json.dumps(pages[path]).encode())) as url:
+        evidence = KnobProof(admin(url), {TIMER: "1"}).read()
+    assert evidence.bit is bit
+    assert evidence.detail.get("waiting_timeout.read_from") == (
+        None if bit else read_from or "nothing"
+    )
+
+
 def test_a_knob_that_hangs_its_process_after_it_was_read_back_is_still_proven() -> None:
     with serving(lambda _: (200, b'{"KNOB": 512}')) as url:
         proof = KnobProof(admin(url), {"KNOB": "512"})

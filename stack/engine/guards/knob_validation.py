@@ -1,18 +1,27 @@
-"""A knob that is not what its table allows refuses the start."""
+"""A knob that is not what its table allows, or that nobody reads, refuses the start."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
 from stack.engine.knobs import GUARDS_OFF, TABLE, BadKnob, Knobs, Value, guards_off
+from stack.engine.variables import unread
 
 NAME = "knob_validation"
 KNOB = GUARDS_OFF
 
 
 def read_knobs(environ: Mapping[str, str], warn: Callable[[str], None]) -> Knobs:
-    """Raises BadKnob with one clear line. Guard off: warns and takes the default instead."""
+    """Raises BadKnob with one clear line. Guard off: warns and takes the default instead.
+
+    This guard has no clock.
+    """
     off = guards_off(environ)
+    misspelt = unread(environ)
+    if misspelt is not None:
+        if NAME not in off:
+            raise BadKnob(misspelt)
+        warn(f"{misspelt}; going on without it")
     values: dict[str, Value] = {}
     for field, knob in TABLE.items():
         text = environ.get(knob.env, "")

@@ -1,5 +1,6 @@
 """The table of knobs: every value is checked, and a refusal says what, where and why."""
 
+import re
 import subprocess
 import sys
 from dataclasses import fields
@@ -10,6 +11,7 @@ import pytest
 from stack.engine.config import WorkerConfig
 from stack.engine.guards.knob_validation import read_knobs
 from stack.engine.knobs import GUARDS, TABLE, BadKnob, Knobs, default_knobs
+from stack.engine.variables import unread
 
 ROOT = Path(__file__).parents[3]
 
@@ -58,6 +60,60 @@ def test_without_the_guard_a_bad_value_becomes_the_default_with_a_warning() -> N
     assert knobs.step_timeout_s == default_knobs().step_timeout_s
     assert len(warnings) == 1
     assert "PDCHAOS_STEP_TIMEOUT" in warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("SGLANG_DISAGGREGATION_WAITNG_TIMEOUT", "SGLANG_DISAGGREGATION_WAITING_TIMEOUT"),
+        ("PDCHAOS_PREFIL_INFLIGHT_TIMEOUT", "PDCHAOS_PREFILL_INFLIGHT_TIMEOUT"),
+        ("PDCHAOS_GUARD_OFF", "PDCHAOS_GUARDS_OFF"),
+    ],
+)
+def test_a_variable_that_nobody_reads_is_refused_with_the_nearest_name(
+    name: str, nearest: str
+) -> None:
+    with pytest.raises(BadKnob) as refused:
+        read_knobs({name: "1"}, complain)
+    assert str(refused.value) == (
+        f"{name}: nobody reads this variable; the nearest name is {nearest} (environment variable)"
+    )
+    warnings: list[str] = []
+    read_knobs({name: "1", "PDCHAOS_GUARDS_OFF": "knob_validation"}, warnings.append)
+    assert [name in line for line in warnings] == [True]
+
+
+def test_a_variable_of_somebody_else_is_none_of_ours() -> None:
+    others = {
+        "SGLANG_DISAGGREGATION_THREAD_POOL_SIZE": "4",  # SGLang's, without a use here
+        "SGLANG_ENABLE_TORCH_COMPILE": "1",
+        "PDCHAOS_REQUIRE": "kernels",  # our own run's
+        "PATH": "/bin",
+    }
+    assert read_knobs(others, complain) == default_knobs()
+
+
+def test_every_variable_of_ours_in_the_sources_is_known() -> None:
+    sources = [
+        path.read_text(encoding="utf-8")
+        for folder in ("chaos", "stack", "faults", "kernels", "suites", "ci", ".ci")
+        for path in (ROOT / folder).rglob("*")
+        if path.is_file() and path.suffix in {".py", "", ".toml"} and "__pycache__" not in str(path)
+    ]
+    named = {name for text in sources for name in re.findall(r"PDCHAOS_[A-Z_]+[A-Z]", text)}
+    assert len(named) > 20
+    assert unread(named) is None
+
+
+def test_each_guard_says_from_which_variable_it_was_read() -> None:
+    read = read_knobs({"SGLANG_DISAGGREGATION_WAITING_TIMEOUT": "1"}, complain).by_guard()
+    assert read["waiting_timeout"] == {"SGLANG_DISAGGREGATION_WAITING_TIMEOUT": 1.0}
+    assert read["bootstrap_timeout"] == {"SGLANG_DISAGGREGATION_BOOTSTRAP_TIMEOUT": 300.0}
+    assert set(read["heartbeat_to_decode"]) == {
+        "SGLANG_DISAGGREGATION_HEARTBEAT_INTERVAL",
+        "SGLANG_DISAGGREGATION_HEARTBEAT_MAX_FAILURE",
+    }
+    assert set(read) <= set(GUARDS)
 
 
 def test_a_guard_that_does_not_exist_cannot_be_switched_off() -> None:
