@@ -14,12 +14,10 @@ from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wa
 from chaos.contracts import Clients, Evidence, Node, Proof, Stack
 from chaos.event import Json
 from chaos.stage import FaultKind, Stage
-from chaos.workloads.prompt import prompt
 from faults.httpx_pool import Eaten, HttpxPool
-from faults.raw_stream import Ask, HalfClosed, Leaked, RawStream, mute_listener
+from faults.raw_stream import Ask, HalfClosed, Leaked, RawStream, mute_listener, streamed_body
 
 COMPLETIONS: Final = "/v1/completions"
-PROMPT_BYTES: Final = 96
 CALL_S: Final = 2.0  # one call to the load generator
 POLL_S: Final = 0.01
 WITHIN_S: Final = 4.0  # below an experiment's default bound for entering a fault
@@ -86,7 +84,7 @@ class LeakedBodies:
         with ExitStack() as opened:
             streams: list[RawStream] = []
             for index in range(self.count):
-                body = _streamed(rng, self.tokens, stack.model)
+                body = streamed_body(rng, self.tokens, stack.model)
                 ask = Ask(stack.url, COMPLETIONS, body, f"leak-{index}")
                 streams.append(opened.enter_context(closing(RawStream(ask, self.within_s))))
             _read_all(streams, self.at_byte, self.within_s)
@@ -192,7 +190,7 @@ class HalfClose:
     @contextmanager
     def inject(self, stack: Stack, rng: Random) -> Generator[Proof]:
         node = _node(stack, self.node)
-        body = _streamed(rng, self.tokens, stack.model)
+        body = streamed_body(rng, self.tokens, stack.model)
         with mute_listener() as mute:
             if node.role != "router":  # a worker is only asked with a room in which to meet
                 body |= {
@@ -237,20 +235,9 @@ class EatenPool:
         with closing(HttpxPool(stack.url, self.pool)) as pool:
             for index in range(self.pool):
                 pool.leave_body(
-                    COMPLETIONS, _streamed(rng, self.tokens, stack.model), f"undrained-{index}"
+                    COMPLETIONS, streamed_body(rng, self.tokens, stack.model), f"undrained-{index}"
                 )
             yield Eaten(pool)
-
-
-def _streamed(rng: Random, tokens: int, model: str) -> dict[str, Json]:
-    """The body of a streamed request with a prompt that nobody else sends."""
-    return {
-        "model": model,
-        "prompt": prompt(rng, PROMPT_BYTES),
-        "max_tokens": tokens,
-        "temperature": 0.0,
-        "stream": True,
-    }
 
 
 def _read_all(streams: Sequence[RawStream], body_bytes: int, within_s: float) -> None:

@@ -76,6 +76,32 @@ class Arm:
             yield proof
 
 
+@dataclass(frozen=True, slots=True)
+class SlowTokens:
+    """Every token of every request on a decode comes `each_s` late: all of them go on."""
+
+    node: str  # "decode-0", or a role: then the seed chooses
+    each_s: float
+    stage: Stage = Stage.DECODE
+    kind: FaultKind = field(default=FaultKind.LATE, init=False)
+    needs: type = field(default=Armable, init=False)
+    alive: bool = field(default=True, init=False)  # whoever ends a request meanwhile is wrong
+
+    def __post_init__(self) -> None:
+        if self.each_s <= 0:
+            raise ValueError(f"each_s: expected more than 0, not {self.each_s}")
+
+    @property
+    def name(self) -> str:
+        return f"tokens {self.each_s:g} s late on {self.node}"
+
+    @contextmanager
+    def inject(self, stack: Stack, rng: Random) -> Generator[Proof]:
+        late = Arm(self.node, Failpoint("decode.token", "delay", delay_s=self.each_s))
+        with late.inject(stack, rng) as proof:
+            yield proof
+
+
 def StallWriter(node: str, after_bytes: int, request: str | None = None) -> Arm:  # noqa: N802 - reads as a fault
     """The KV writer stops for good after exactly this many bytes of a request's transfer."""
     failpoint = Failpoint("transfer.page", "stop_after", request, after_bytes=after_bytes)

@@ -11,16 +11,19 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from random import Random
 from typing import Final
 from urllib.parse import urlsplit
 
 from chaos.contracts import Evidence
 from chaos.event import Json
+from chaos.workloads.prompt import prompt
 
 RECEIVE_BUFFER_BYTES: Final = 4096  # small, so that an unread body backs up at its sender soon
 HEAD_BYTES_MAX: Final = 65_536
 HEAD_END: Final = b"\r\n\r\n"
 STATUS_FIRST_ERROR: Final = 300
+PROMPT_BYTES: Final = 96
 
 
 class TcpState(IntEnum):
@@ -60,6 +63,17 @@ class Ask:
             f"Accept-Encoding: identity\r\nContent-Length: {len(content)}\r\n\r\n"
         )
         return head.encode() + content
+
+
+def streamed_body(rng: Random, tokens: int, model: str) -> dict[str, Json]:
+    """The body of a streamed request with a prompt that nobody else sends."""
+    return {
+        "model": model,
+        "prompt": prompt(rng, PROMPT_BYTES),
+        "max_tokens": tokens,
+        "temperature": 0.0,
+        "stream": True,
+    }
 
 
 def mute_listener() -> socket.socket:

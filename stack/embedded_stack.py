@@ -57,6 +57,9 @@ class EmbeddedStack:
         self.observe, self.ready = running.observe, running.ready
         self.kill, self.restart, self.pids = running.kill, running.restart, running.pids
         self.freeze, self.frozen, self.thaw = running.freeze, running.frozen, running.thaw
+        self.limit_descriptors = running.limit_descriptors
+        self.descriptor_room = running.descriptor_room
+        self.unlimit_descriptors = running.unlimit_descriptors
 
     def attachments(self) -> Mapping[str, str]:
         """The plan, each node's log, and each node's effective environment, redacted."""

@@ -11,6 +11,7 @@ from typing import Final, Protocol
 from chaos.contracts import Link, Listener, Node, Probe
 from chaos.event import Json
 from stack.clients import Clients
+from stack.descriptor_limits import DescriptorLimits
 from stack.frost import Frost
 from stack.links import Switchboard
 from stack.log_tail import last_lines
@@ -54,10 +55,12 @@ class Parts:
 
 
 class RunningStack:
-    """Implements Stack's observations, and Killable, Freezable and Linked, for every engine."""
+    """Implements Stack's observations, and Killable, Freezable, Linked and faults.limits'
+    Limitable, for every engine."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
+        self._descriptors = DescriptorLimits()
 
     @property
     def url(self) -> str:
@@ -111,6 +114,17 @@ class RunningStack:
 
     def thaw(self, node: str, part: str, how: str) -> None:
         self._parts.frost.thaw(node, part, how)
+        self.await_back(self.process(node))
+
+    def limit_descriptors(self, node: str, part: str) -> None:
+        self._descriptors.limit(node, part, self._part(node, part))
+
+    def descriptor_room(self, node: str, part: str) -> Mapping[str, Json]:
+        return self._descriptors.room(node, part)
+
+    def unlimit_descriptors(self, node: str, part: str) -> None:
+        """One that died of it is replaced: healed when that one answers."""
+        self._descriptors.lift(node, part)
         self.await_back(self.process(node))
 
     def process(self, node: str) -> NodeProcess:

@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from chaos.contracts import Failpoint
+from chaos.experiment import Slowing
 from chaos.stage import FaultKind, Stage
 from faults.failpoint import (
     SITES,
@@ -16,6 +17,7 @@ from faults.failpoint import (
     DropMetadata,
     HoldStage,
     LegError,
+    SlowTokens,
     StallWriter,
 )
 from stack.engine import failpoints
@@ -50,6 +52,22 @@ def test_a_failpoint_is_disarmed_when_the_body_raises() -> None:
     with pytest.raises(Trouble), LegError("decode").inject(stack.as_stack(), Random(0)):
         raise Trouble
     assert stack.deeds[-1].startswith("disarm decode-")
+
+
+def test_slow_tokens_delay_each_token_of_a_decode_and_only_slow() -> None:
+    stack = ToyStack(failpoint_sites=("decode.token",))
+    slow = SlowTokens("decode-0", each_s=0.2)
+    with slow.inject(stack.as_stack(), Random(0)) as proof:
+        assert not proof.read().bit
+        stack.hits = 1
+        assert proof.read().bit
+    with pytest.raises(Trouble), slow.inject(stack.as_stack(), Random(0)):
+        raise Trouble
+    assert stack.deeds == ["arm delay decode.token on decode-0", "disarm decode-0"] * 2
+    assert isinstance(slow, Slowing)
+    assert slow.alive
+    with pytest.raises(ValueError, match="each_s: expected more than 0"):
+        SlowTokens("decode-0", each_s=0.0)
 
 
 def test_a_site_that_the_stack_does_not_have_is_refused_with_those_it_has() -> None:

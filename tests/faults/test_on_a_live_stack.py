@@ -9,8 +9,16 @@ import pytest
 from chaos.contracts import Fault, Unreadable
 from chaos.event import Kind
 from chaos.stage import Stage
-from faults.failpoint import Crash, DropDoneSignal, HoldStage, LegError, StallWriter
+from faults.failpoint import (
+    Crash,
+    DropDoneSignal,
+    HoldStage,
+    LegError,
+    SlowTokens,
+    StallWriter,
+)
 from faults.knobs import BadKnob
+from faults.limits import FewDescriptors
 from faults.process import Freeze, Kill, Restart
 from stack.embedded_stack import EmbeddedStack
 from stack.freezer import cgroup_root
@@ -31,6 +39,8 @@ IDLE = [
     BadKnob("decode", {"PDCHAOS_MAX_RUNNING": "5"}),
     BadKnob("prefill-0", {"PDCHAOS_KV_PAGES": "many"}),
     BadKnob("router", {"RUST_BACKTRACE": "1"}),
+    FewDescriptors("decode-0"),
+    FewDescriptors("prefill", part="whole"),
 ]
 UNDER_LOAD = [
     StallWriter("prefill-0", after_bytes=64, request="victim"),
@@ -73,7 +83,9 @@ def test_it_bites_and_its_heal_leaves_a_stack_that_answers(
 
 
 @pytest.mark.parametrize(
-    "fault", [Kill("decode-0"), Freeze("decode-0"), IDLE[7]], ids=lambda fault: fault.name
+    "fault",
+    [Kill("decode-0"), Freeze("decode-0"), IDLE[7], FewDescriptors("decode-0")],
+    ids=lambda fault: fault.name,
 )
 def test_it_heals_when_the_body_raises(live: EmbeddedStack, fault: Fault) -> None:
     with pytest.raises(Trouble), fault.inject(live, Random(1)):
@@ -92,6 +104,30 @@ def test_a_failpoint_ends_its_request_badly_and_the_next_one_finishes(
         until("the proof", lambda: proof.read().bit)
     until("all is well", lambda: ready(live))
     assert answers(live, "after-victim")
+
+
+def test_slow_tokens_come_late_and_all_of_them_and_the_next_ones_in_time(
+    live: EmbeddedStack,
+) -> None:
+    until("all is well", lambda: ready(live))
+    slow = SlowTokens("decode-0", each_s=0.1)
+    with slow.inject(live, Random(1)) as proof, asking(live, request("slow", 8)) as marks:
+        end = marks.end("slow")
+        assert proof.read().bit
+    sent = next(one for one in marks.seen if one.kind is Kind.SENT)
+    assert end.kind is Kind.FINISHED
+    assert end.at_ns - sent.at_ns >= 0.7e9, "seven of eight are decode's"
+    assert answers(live, "in-time")
+
+
+def test_no_transfer_gets_in_while_the_decode_has_no_descriptor_for_it(
+    live: EmbeddedStack,
+) -> None:
+    until("all is well", lambda: ready(live))
+    with FewDescriptors("decode-0").inject(live, Random(1)):
+        assert not answers(live, "crowded-out")
+    until("all is well", lambda: ready(live))
+    assert answers(live, "after-that")
 
 
 def test_a_failpoint_for_another_request_is_a_no_op(live: EmbeddedStack) -> None:

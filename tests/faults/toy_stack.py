@@ -24,6 +24,7 @@ class ToyStack:
     deeds: list[str] = field(default_factory=list[str])
     alive: dict[str, dict[str, Json]] = field(default_factory=dict[str, dict[str, Json]])
     ice: dict[str, Json] = field(default_factory=dict[str, Json])
+    room: dict[str, Json] = field(default_factory=dict[str, Json])
     obeys: bool = True  # False: every deed is without effect
     hits: int = 0
     failpoint_sites: tuple[str, ...] = ("transfer.page", "transfer.done", "leg.answer")
@@ -67,6 +68,17 @@ class ToyStack:
     def thaw(self, node: str, part: str, how: str) -> None:
         self.deeds.append(f"thaw {node} {part} {how}")
         self.ice = {}
+
+    def limit_descriptors(self, node: str, part: str) -> None:
+        self.deeds.append(f"limit {node} {part}")
+        self.room = {"7": 0 if self.obeys else 100}
+
+    def descriptor_room(self, node: str, part: str) -> Mapping[str, Json]:
+        return dict(self.room)
+
+    def unlimit_descriptors(self, node: str, part: str) -> None:
+        self.deeds.append(f"unlimit {node} {part}")
+        self.room = {}
 
     @contextmanager
     def arm(self, node: str, failpoint: Failpoint) -> Generator[Proof]:
