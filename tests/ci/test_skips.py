@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from ci import skips
 from tests.ci.required import ROOT
 
+NO_SKIPS = {"no ", "attach is not Freezable: no freeze on it"}  # a prefix, and a made-up one
 JUNIT = """<testsuites><testsuite>
 <testcase name="a"/>
 <testcase name="b"><skipped type="pytest.skip" message="needs a GPU: none here"/></testcase>
@@ -59,3 +61,27 @@ def test_the_allowed_skips_are_counts_of_reasons() -> None:
     allowed = json.loads((ROOT / "ci" / "skips.json").read_text())
     assert {"tests", "suites"} <= set(allowed)
     assert all(count > 0 for reasons in allowed.values() for count in reasons.values())
+
+
+GIVEN = re.compile(r"""(?:pytest\.skip\(f?|skipif\(.*reason=)"([^"{]+)""")
+
+
+def given_reasons() -> list[str]:
+    """The beginning of each reason for which a test of ours skips."""
+    files = [one for one in (ROOT / "tests").rglob("*.py") if one != Path(__file__)]
+    return [found for one in files for found in GIVEN.findall(one.read_text())]
+
+
+def test_what_each_skip_leaves_unproven_is_written_down() -> None:
+    tools = [f"no {tool} on this machine" for tool in ("chromium", "allure", "actionlint")]
+    reasons = {one: 1 for one in (*given_reasons(), *tools) if one not in NO_SKIPS}
+    assert len(reasons) > 8
+    assert [line for line in skips.unproven(reasons) if "nobody wrote down" in line] == []
+
+
+def test_a_reason_that_nobody_explained_is_told_and_counts_are_summed() -> None:
+    told = skips.unproven({"a new reason": 2, "Skipped: no g++ to compile with": 3})
+    assert told[0].startswith(
+        "3 skipped: no g++ to compile with. Left unproven: that our occupancy"
+    )
+    assert "2 skipped: a new reason. Left unproven: something: nobody wrote" in told[1]

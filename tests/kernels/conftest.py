@@ -20,9 +20,10 @@ Answers = dict[str, Any]
 
 
 @cache
-def _answers(script: str) -> Answers:
+def _answers(asked: str) -> Answers:
+    script, *names = asked.split()
     child = subprocess.run(
-        [sys.executable, str(HERE / script)],
+        [sys.executable, str(HERE / script), *names],
         cwd=ROOT,
         env={
             **os.environ, "PYTHONPATH": str(ROOT), "TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"
@@ -41,5 +42,6 @@ def _answers(script: str) -> Answers:
 
 @pytest.fixture
 def answers() -> Callable[[str], Answers]:
-    """What the experiments of a script beside this file came to, by name."""
+    """What the experiments of a script beside this file came to, by name; of all of them, or of
+    those that are named behind it."""
     return _answers

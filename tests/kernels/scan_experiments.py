@@ -62,5 +62,6 @@ def tiles() -> dict[str, tuple[int, int]]:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps({"tiles": tiles()}) + "\n")
-    sys.stdout.write(json.dumps({"tiny": tiny()}) + "\n" + json.dumps({"decode": decode()}) + "\n")
+    for name in sys.argv[1:] or ("tiny", "decode"):
+        answer = {"tiles": tiles, "tiny": tiny, "decode": decode}[name]()
+        sys.stdout.write(json.dumps({name: answer}) + "\n")

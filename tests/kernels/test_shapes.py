@@ -14,7 +14,7 @@ Ask = Callable[[str], dict[str, Any]]
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_a_shape_has_the_tiles_of_its_kernel(answers: Ask, name: str) -> None:
-    known = answers("scan_experiments.py")["tiles"]
+    known = answers("scan_experiments.py tiles")["tiles"]
     own = SHAPES[name]
 
     block, heads_per_tile = known.get(name, known[own.kernel])
