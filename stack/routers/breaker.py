@@ -1,4 +1,4 @@
-"""A router's circuit breaker as a guard: which worker it condemned, and when it took it back.
+"""A router's circuit breaker as a guard: it condemns the worker for which it opens.
 
 Both routers count failures per worker. At the threshold (`--cb-failure-threshold`) the breaker
 opens: that worker gets no request, and where it was the last one of its role every client is
@@ -27,21 +27,16 @@ from stack.page import fetch
 BREAKER: Final = "router_breaker"
 TRANSITION: Final = "Circuit breaker state transition"
 _COUNTER: Final = "smg_worker_cb_transitions_total"
+_OPEN: Final = "open"
 _READ_S: Final = 1.0
-# In this order one breaker can turn more than once between two looks.
-_TURNS: Final = (
-    ("closed", "open"),
-    ("open", "half_open"),
-    ("half_open", "closed"),
-    ("half_open", "open"),
-    ("open", "closed"),
-)
-_Turn = tuple[str, str, str]  # node, from, to
+_Turn = tuple[str, str]  # node, state before
 
 
-def turned(node: str, was: str, now: str) -> Mark:
-    """About the worker: only `state` "open" condemns it."""
-    detail = {"guard": BREAKER, "state": now, "why": f"circuit breaker: {was} -> {now}"}
+def opened(node: str, was: str, now: str) -> Mark | None:
+    """About the worker, when this turn condemns it. Taking it back is told by the gauge alone."""
+    if now != _OPEN:
+        return None
+    detail = {"guard": BREAKER, "why": f"its circuit breaker opened: {was} -> {now}"}
     return Mark(time.monotonic_ns(), "router", Kind.GUARD, node, detail=detail)
 
 
@@ -53,8 +48,8 @@ class TransitionPage:
         self._nodes = nodes  # the URL under which the router knows it -> node
         self._counted: Mapping[_Turn, int] = {}
 
-    def turned(self) -> list[Mark]:
-        """Every turn since the last look; LOST when nobody can say whose it was."""
+    def opened(self) -> list[Mark]:
+        """Every one since the last look; LOST when nobody can say whose it was."""
         try:
             page = fetch(self._url, "/metrics", _READ_S).text
         except Unreadable as error:
@@ -64,19 +59,17 @@ class TransitionPage:
         if any(self._counted.get(turn, 0) < count for turn, count in before.items()):
             before = dict[_Turn, int]()  # it was replaced, and counts from the beginning
         return [
-            turned(node, was, now)
-            for was, now in _TURNS
-            for (node, *turn), count in sorted(self._counted.items())
-            if turn == [was, now] and count != before.get((node, was, now), 0) and count > 0
+            mark
+            for (node, was), count in sorted(self._counted.items())
+            if count > before.get((node, was), 0) and (mark := opened(node, was, _OPEN))
         ]
 
     def _read(self, page: str) -> dict[_Turn, int]:
+        """How often each breaker opened."""
         found: dict[_Turn, int] = {}
         for sample in samples(page):
-            if sample.name == _COUNTER:
-                labels = sample.labels
-                url = labels.get("worker", "")
-                node = self._nodes.get(url, url)
-                turn = (node, labels.get("from", ""), labels.get("to", ""))
+            if sample.name == _COUNTER and sample.labels.get("to") == _OPEN:
+                url = sample.labels.get("worker", "")
+                turn = (self._nodes.get(url, url), sample.labels.get("from", ""))
                 found[turn] = int(sample.value)
         return found

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from chaos.event import Kind, Mark
-from stack.routers.breaker import TRANSITION, turned
+from stack.routers.breaker import TRANSITION, opened
 
 STREAM_FAILURE: Final = "Stream ended by the worker"
 ERROR_REPLY: Final = "request failed with server error"
@@ -39,7 +39,7 @@ def mark(line: str) -> Mark | None:
 
 
 def breaker_mark(line: str, nodes: Mapping[str, str]) -> Mark | None:
-    """The turn of a circuit breaker, where the line names the worker: smg's does."""
+    """The opening of a circuit breaker, where the line names the worker: smg's does."""
     if TRANSITION not in line or not line.startswith("{"):
         return None
     try:
@@ -47,7 +47,7 @@ def breaker_mark(line: str, nodes: Mapping[str, str]) -> Mark | None:
         url, was, now = str(entry["worker_url"]), str(entry["from"]), str(entry["to"])
     except (ValueError, KeyError, TypeError):
         return None
-    return turned(nodes.get(url, url), was, now)
+    return opened(nodes.get(url, url), was, now)
 
 
 def _from_json(line: str) -> tuple[str, str, str] | None:

@@ -28,7 +28,7 @@ class SglangRouter:
 
         def marks(line: str) -> Sequence[Mark]:
             if TRANSITION in line:
-                return page.turned()
+                return page.opened()
             found = router_log.mark(line)
             return [found] if found else []
 

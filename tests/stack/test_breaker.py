@@ -29,8 +29,8 @@ def smg_line(url: str, was: str, now: str, **more: object) -> str:
     return json.dumps({**told, **more})
 
 
-def told(marks: list[Mark]) -> list[tuple[str, object]]:
-    return [(one.about, one.detail["state"]) for one in marks]
+def told(marks: list[Mark]) -> list[str]:
+    return [one.about for one in marks]
 
 
 def test_smg_s_line_names_the_worker() -> None:
@@ -38,56 +38,51 @@ def test_smg_s_line_names_the_worker() -> None:
     (opened,) = marks(smg_line(DECODE, "closed", "open"))
     assert (opened.actor, opened.kind, opened.about) == ("router", Kind.GUARD, "decode-0")
     assert opened.detail["guard"] == "router_breaker"
-    assert told(list(marks(smg_line(PREFILL, "half_open", "closed")))) == [("prefill-0", "closed")]
+    assert told(list(marks(smg_line(PREFILL, "half_open", "open")))) == ["prefill-0"]
 
 
 @pytest.mark.parametrize(
     "line",
     [
+        smg_line(DECODE, "open", "half_open"),
+        smg_line(DECODE, "half_open", "closed"),
         smg_line(DECODE, "closed", "open").replace("worker_url", "url"),
         "Circuit breaker state transition: closed -> open",
         "{Circuit breaker state transition: closed -> open",
         json.dumps({"message": "Success recorded while circuit is open", "worker_url": DECODE}),
     ],
 )
-def test_a_line_that_names_no_worker_or_no_turn_is_no_mark(line: str) -> None:
+def test_a_line_that_names_no_worker_or_that_condemns_nobody_is_no_mark(line: str) -> None:
     assert not Smg().log_reader(BACKENDS)(line)
 
 
-def page(**counts: int) -> bytes:
-    """`decode_closed_open=1` is one turn of the decode's breaker."""
-    urls = {"prefill": PREFILL, "decode": DECODE}
-    lines: list[str] = []
-    for name, count in counts.items():
-        node, was, now = name.replace("half_open", "half-open").split("_")
-        labels = f'worker="{urls[node]}",from="{was}",to="{now}"'.replace("-", "_")
-        lines.append(f"smg_worker_cb_transitions_total{{{labels}}} {count}")
-    return "\n".join(lines).encode()
+def page(*turns: tuple[str, str, str, int]) -> bytes:
+    """How often each worker's breaker turned from one state to another."""
+    return "\n".join(
+        f'smg_worker_cb_transitions_total{{worker="{url}",from="{was}",to="{now}"}} {count}'
+        for url, was, now, count in turns
+    ).encode()
 
 
-def test_sglang_router_s_page_says_whose_breaker_turned_since_the_last_look() -> None:
+def test_sglang_router_s_page_says_whose_breaker_opened_since_the_last_look() -> None:
+    both = (PREFILL, "closed", "open", 1), (DECODE, "closed", "open", 1)
     pages = [
-        page(decode_closed_open=1, prefill_closed_open=1),
-        page(decode_closed_open=1, prefill_closed_open=1),
-        page(
-            prefill_closed_open=1,
-            decode_closed_open=1,
-            decode_open_half_open=1,
-            decode_half_open_closed=1,
-        ),
-        page(decode_closed_open=1),
+        page(*both),
+        page(*both, (DECODE, "open", "half_open", 1), (PREFILL, "half_open", "closed", 1)),
+        page(*both, (DECODE, "half_open", "open", 1)),
+        page((DECODE, "closed", "open", 1)),
     ]
     with serving(lambda _: (200, pages.pop(0))) as url:
-        turns = TransitionPage(url, BACKENDS.nodes)
-        assert told(turns.turned()) == [("decode-0", "open"), ("prefill-0", "open")]
-        assert turns.turned() == []
-        assert told(turns.turned()) == [("decode-0", "half_open"), ("decode-0", "closed")]
+        transitions = TransitionPage(url, BACKENDS.nodes)
+        assert told(transitions.opened()) == ["decode-0", "prefill-0"]
+        assert transitions.opened() == []
+        assert told(transitions.opened()) == ["decode-0"]
         # One that was replaced counts from the beginning.
-        assert told(turns.turned()) == [("decode-0", "open")]
+        assert told(transitions.opened()) == ["decode-0"]
 
 
 def test_a_turn_whose_worker_cannot_be_read_is_a_hole_in_the_evidence() -> None:
-    (lost,) = TransitionPage("http://127.0.0.1:9", {}).turned()
+    (lost,) = TransitionPage("http://127.0.0.1:9", {}).opened()
     assert (lost.kind, lost.detail["count"]) == (Kind.LOST, 1)
 
 
@@ -115,9 +110,7 @@ def test_honest_refusals_condemn_every_worker_by_name(router: str) -> None:
             marks.wait(
                 f"{node} condemned",
                 lambda mark, node=node: (
-                    mark.about == node
-                    and mark.detail.get("guard") == "router_breaker"
-                    and mark.detail.get("state") == "open"
+                    mark.about == node and mark.detail.get("guard") == "router_breaker"
                 ),
             )
 
