@@ -12,6 +12,12 @@ Tolerance, by the metric's name:
 - resident memory: a quarter more, since allocators keep what they got;
 - all else (KV pages, slots, rooms, in-flight counters, shared memory): nothing. One page is a leak.
 A metric whose name says `free` or `available` leaks downwards.
+
+No tolerance tells a pool from a leak. Where a pooled resource stands above its baseline by one for
+every second request, or by more than is tolerated, that is a question (see chaos.rounds).
+
+A gauge of which its probe says that it is zero when nothing runs has no baseline: it is zero,
+exactly, also where the control's is not.
 """
 
 from __future__ import annotations
@@ -25,8 +31,9 @@ from chaos.event import Event, Kind, number
 from chaos.history import History
 
 POOLED = ("socket", "connection", "established", "descriptor", "fds", "thread")
-MEMORY = ("resident", "rss", "memory_bytes")
+MEMORY = ("resident", "rss", "memory_bytes")  # ... and what an allocator keeps
 POOL_SLACK = 2.0
+PER_REQUEST = 0.5  # of a pooled resource: one for every second request is no matter of chance
 POOL_PER_REQUEST = 2.0  # the router keeps a connection to each leg
 POOL_PER_REQUEST_ALONE = 4.0  # client to router, router to both legs, one between the workers
 MEMORY_SLACK = 0.25
@@ -37,15 +44,37 @@ class Baseline:
     steady: Mapping[str, float]
     control: Mapping[str, float] | None
     concurrency: int
+    idle: frozenset[str] = frozenset()  # zero when nothing runs, whatever they were before
 
     @property
     def names(self) -> tuple[str, ...]:
         """A router counts a worker's requests only from its first one on: what a new stack did
         not tell at the start is known from the control."""
-        return tuple(sorted({*self.steady, *(self.control or ())}))
+        return tuple(sorted({*self.steady, *(self.control or ()), *self.idle}))
 
     def is_back(self, now: Mapping[str, float]) -> bool:
-        return not self.missing(now) and not any(self.excess(n, now[n]) > 0 for n in self.names)
+        """All that is exact. Whether a pool is one is another question: see `kept`."""
+        exact = [name for name in self.names if not self.is_pooled(name)]
+        return not self.missing(now) and not any(self.excess(one, now[one]) > 0 for one in exact)
+
+    def is_pooled(self, name: str) -> bool:
+        return is_pooled(name) and name not in self.idle
+
+    def kept(self, now: Mapping[str, float], requests: int) -> tuple[str, ...]:
+        """Pooled resources that stand so high after these requests that they may leak."""
+        pooled = [name for name in self.names if name in now and self.is_pooled(name)]
+        return tuple(
+            name
+            for name in pooled
+            if self.excess(name, now[name]) > 0
+            or (is_counted(name) and self.above(name, now[name]) >= PER_REQUEST * requests)
+        )
+
+    def per_request(self, name: str, value: float, requests: int) -> float:
+        """What a leak of it would add for each request, at least."""
+        if is_counted(name):
+            return PER_REQUEST
+        return PER_REQUEST * self.above(name, value) / max(1, requests)
 
     def missing(self, now: Mapping[str, float]) -> tuple[str, ...]:
         """What was read at the start, or in the control, and is not read any more."""
@@ -54,24 +83,42 @@ class Baseline:
     def is_half(self, name: str) -> bool:
         """The control ran, and did not tell what it kept of this: more than at the start may be
         what it kept, too."""
-        return self.control is not None and name not in self.control
+        return self.control is not None and name not in self.control and name not in self.idle
 
     def excess(self, name: str, value: float) -> float:
         """How much more than tolerated is still held; at most 0 when it was given back."""
-        sign = -1.0 if grows_when_freed(name) else 1.0
-        before = [side[name] for side in (self.steady, self.control or {}) if name in side]
-        peak = max(sign * one for one in before)
-        return sign * value - peak - self._tolerance(name, abs(peak))
+        return self.above(name, value) - self._tolerance(name)
 
-    def _tolerance(self, name: str, peak: float) -> float:
-        metric = _metric(name)
-        if any(word in metric for word in POOLED):
+    def above(self, name: str, value: float) -> float:
+        """How much more than before is still held, tolerated or not."""
+        if name in self.idle:
+            return abs(value)
+        sign = -1.0 if grows_when_freed(name) else 1.0
+        return sign * value - self._peak(name)
+
+    def _peak(self, name: str) -> float:
+        sign = -1.0 if grows_when_freed(name) else 1.0
+        sides = (self.steady, self.control or {})
+        return max(sign * side[name] for side in sides if name in side)
+
+    def _tolerance(self, name: str) -> float:
+        if name in self.idle:
+            return 0.0
+        if is_counted(name):
             alone = self.control is None
             per_request = POOL_PER_REQUEST_ALONE if alone else POOL_PER_REQUEST
             return POOL_SLACK + per_request * self.concurrency
-        if any(word in metric for word in MEMORY):
-            return MEMORY_SLACK * peak
-        return 0.0
+        return MEMORY_SLACK * abs(self._peak(name)) if is_pooled(name) else 0.0
+
+
+def is_counted(name: str) -> bool:
+    """Whether it is kept in a pool, piece by piece."""
+    return any(word in _metric(name) for word in POOLED)
+
+
+def is_pooled(name: str) -> bool:
+    """Whether a healthy stack keeps of it what it once needed."""
+    return is_counted(name) or any(word in _metric(name) for word in MEMORY)
 
 
 def grows_when_freed(name: str) -> bool:
@@ -94,6 +141,12 @@ def rest(history: History) -> dict[str, float]:
 
 def control_rest(control: History | None) -> dict[str, float] | None:
     return None if control is None else rest(control)
+
+
+def idle(history: History) -> frozenset[str]:
+    """Gauges that are zero when nothing runs, as their probes say."""
+    readings = (one for one in history.of(Kind.READING) if one.actor == RESOURCE)
+    return frozenset(one.about for one in readings if one.detail.get("idle") is True)
 
 
 def unread(history: History) -> tuple[str, ...]:

@@ -64,6 +64,7 @@ class Guard:
 class Reading:
     name: str  # "prefill-0/sglang:num_prefill_inflight_queue_reqs"
     value: float
+    idle: bool = False  # it is zero when nothing runs: a gauge of what runs, waits, or is underway
 
 
 class Unreadable(Exception):

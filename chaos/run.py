@@ -110,7 +110,8 @@ class _Run:
             watching.enter_context(self._observed())
             watching.enter_context(self._recorder.subscribed(self._vigil.hear))
             self._phase("steady")
-            steady = read_all(self._stack.resources, self._recorder, self._budgets.recover_s)
+            read = read_all(self._stack.resources, self._recorder, self._budgets.recover_s)
+            steady = {name: one.value for name, one in read.items()}
             with sampling(self._stack.signals, self._recorder, EVERY_S):
                 self._disturb()
                 self._heal()

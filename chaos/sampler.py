@@ -8,7 +8,7 @@ from threading import Event, Thread
 
 from chaos.actor import RESOURCE, SIGNAL
 from chaos.clock import ns, seconds
-from chaos.contracts import Probe, Unreadable
+from chaos.contracts import Probe, Reading, Unreadable
 from chaos.event import Json, Kind
 from chaos.recorder import Recorder
 
@@ -37,7 +37,9 @@ def _sample(probe: Probe, recorder: Recorder, every_s: float, stop: Event) -> No
         stop.wait(every_s)
 
 
-def _read(probe: Probe, recorder: Recorder, actor: str, stop: Event) -> Mapping[str, float] | None:
+def _read(
+    probe: Probe, recorder: Recorder, actor: str, stop: Event
+) -> Mapping[str, Reading] | None:
     """Read once and write it down, unless stopped meanwhile. None: our own probe failed."""
     try:
         readings = probe.read()
@@ -52,14 +54,16 @@ def _read(probe: Probe, recorder: Recorder, actor: str, stop: Event) -> Mapping[
         return {}
     for reading in readings:
         detail: dict[str, Json] = {"value": reading.value, "probe": probe.name}
+        if reading.idle:
+            detail["idle"] = True
         recorder.write(actor, Kind.READING, reading.name, detail)
-    return {reading.name: reading.value for reading in readings}
+    return {reading.name: reading for reading in readings}
 
 
-def read_all(probes: Sequence[Probe], recorder: Recorder, bound_s: float) -> Mapping[str, float]:
+def read_all(probes: Sequence[Probe], recorder: Recorder, bound_s: float) -> Mapping[str, Reading]:
     """Read every resource once, side by side. One that is late is written down as unreadable."""
     stop = Event()
-    values: dict[str, float] = {}
+    values: dict[str, Reading] = {}
 
     def read(probe: Probe) -> None:
         values.update(_read(probe, recorder, RESOURCE, stop) or {})

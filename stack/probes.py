@@ -30,6 +30,7 @@ ROUTER_SIGNALS = (
     "smg_admission_inflight",
 )
 ROUTER_RESOURCES = ("smg_worker_requests_active", "smg_http_connections_active")
+ROUTER_IDLE = ROUTER_RESOURCES
 WORKER_SIGNALS = (
     "sglang:num_*_reqs",
     "sglang:num_*_total",
@@ -46,6 +47,9 @@ WORKER_RESOURCES = (
     "sglang:kv_used_pages",
     "sglang:kv_quarantined_pages",
 )
+# What runs, waits, or is on its way: none of it is there when nothing was asked.
+WORKER_IDLE = ("sglang:num_*_reqs", "sglang:kv_quarantined_pages")
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,7 @@ class MetricsProbe:
     wanted: Sequence[str]
     kept_labels: Sequence[str] = ()
     nodes: Mapping[str, str] = field(default_factory=dict[str, str])  # url -> node
+    idle: Sequence[str] = ()  # those that are zero when nothing runs
 
     @property
     def name(self) -> str:
@@ -71,16 +76,22 @@ class MetricsProbe:
         if answer.status != HTTPStatus.OK:
             raise Unreadable(f"{self.name}: status {answer.status}")
         sums: dict[str, float] = {}
+        zero: set[str] = set()
         for sample in samples(answer.text):
-            if any(fnmatch.fnmatchcase(sample.name, one) for one in self.wanted):
+            if _matches(sample.name, self.wanted):
                 name = f"{self.node}/{sample.name}{self._suffix(sample)}"
                 sums[name] = sums.get(name, 0.0) + sample.value
-        return [Reading(name, value) for name, value in sums.items()]
+                zero |= {name} if _matches(sample.name, self.idle) else set()
+        return [Reading(name, value, name in zero) for name, value in sums.items()]
 
     def _suffix(self, sample: Sample) -> str:
         values = [sample.labels[label] for label in self.kept_labels if label in sample.labels]
         named = [self.nodes.get(value, value) for value in values]
         return "{" + ",".join(named) + "}" if named else ""
+
+
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatch.fnmatchcase(name, one) for one in patterns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +112,7 @@ class HealthProbe:
 
 @dataclass(frozen=True, slots=True)
 class ProcessProbe:
-    """Descriptors, threads and established connections of a node's processes, from /proc.
+    """Descriptors, threads, connections and memory of a node's processes, from /proc.
 
     A descriptor of an established connection counts as a connection only: a router's idle
     pool may grow by one at any time. Connections to this very process are left out altogether:
@@ -133,10 +144,12 @@ class ProcessProbe:
         probes = {row.inode for row in theirs if row.remote_port in our_ports}
         descriptors = sum(process_table.descriptor_count(one.pid) for one in processes)
         threads = sum(process_table.thread_count(one.pid) for one in processes)
+        pages = sum(process_table.resident_pages(one.pid) for one in processes)
         return [
             Reading(f"{self.node}/fds", float(descriptors - len(theirs))),
             Reading(f"{self.node}/threads", float(threads)),
             Reading(f"{self.node}/established", float(len(theirs) - len(probes))),
+            Reading(f"{self.node}/resident_bytes", float(pages * PAGE_BYTES)),
         ]
 
 

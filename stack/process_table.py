@@ -182,6 +182,11 @@ def thread_count(pid: int) -> int:
     return sum(1 for _ in os.scandir(PROC / str(pid) / "task"))
 
 
+def resident_pages(pid: int) -> int:
+    """How much of its memory is in RAM. Raises FileNotFoundError when it is gone."""
+    return int((PROC / str(pid) / "statm").read_text("ascii").split()[1])
+
+
 @dataclass(frozen=True, slots=True)
 class TcpRow:
     """One established TCP connection of this machine, as one of its two ends sees it."""

@@ -14,7 +14,13 @@ from stack.ground import Ground
 from stack.log_tail import LogTail
 from stack.node_process import NodeProcess
 from stack.plan import Plan
-from stack.probes import ROUTER_RESOURCES, ROUTER_SIGNALS, HealthProbe, MetricsProbe
+from stack.probes import (
+    ROUTER_IDLE,
+    ROUTER_RESOURCES,
+    ROUTER_SIGNALS,
+    HealthProbe,
+    MetricsProbe,
+)
 from stack.process_table import identify
 from stack.router_program import RouterProgram
 from stack.routers.backends import Backends, Marks, Router
@@ -100,4 +106,7 @@ def router_signals(router: RouterProgram) -> Sequence[Probe]:
 
 def router_resources(router: RouterProgram) -> Sequence[Probe]:
     names = router.backends.nodes
-    return [MetricsProbe("router", router.metrics_url, ROUTER_RESOURCES, ("worker",), names)]
+    page = MetricsProbe(
+        "router", router.metrics_url, ROUTER_RESOURCES, ("worker",), names, ROUTER_IDLE
+    )
+    return [page]

@@ -9,6 +9,7 @@ from chaos.ending import Ending, ending
 from chaos.history import History
 from chaos.life import RECOVER, Life
 from chaos.oracles.symptom import Symptom, holds, unknown, violated
+from chaos.rounds import BURST
 from chaos.verdict import Finding
 
 LONE = f"{RECOVER}lone"
@@ -56,7 +57,12 @@ def unproven(history: History) -> str | None:
 
 
 def _probes(history: History) -> tuple[Life, ...]:
-    return tuple(one for one in history.lives.values() if one.is_recovery)
+    """A burst asks more of a stack than the load did: it tells of connections, not of service."""
+    return tuple(
+        one
+        for one in history.lives.values()
+        if one.is_recovery and not one.request_id.startswith(BURST)
+    )
 
 
 def _failure(life: Life, history: History) -> str | None:

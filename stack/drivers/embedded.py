@@ -18,6 +18,7 @@ from stack.node_process import NodeProcess
 from stack.plan import Plan
 from stack.ports import Ports
 from stack.probes import (
+    WORKER_IDLE,
     WORKER_LABELS,
     WORKER_RESOURCES,
     WORKER_SIGNALS,
@@ -122,7 +123,10 @@ def _signals(layout: Layout) -> Sequence[Probe]:
 def _resources(
     router: RouterProgram, layout: Layout, ground: Ground, processes: Mapping[str, NodeProcess]
 ) -> Sequence[Probe]:
-    workers = [MetricsProbe(name, url, WORKER_RESOURCES) for name, url in layout.urls.items()]
+    workers = [
+        MetricsProbe(name, url, WORKER_RESOURCES, idle=WORKER_IDLE)
+        for name, url in layout.urls.items()
+    ]
     trees = [ProcessProbe(name, process.tree) for name, process in processes.items()]
     shared = SharedMemoryProbe(ground.shared_memory)
     return [*router_resources(router), *workers, *trees, shared]

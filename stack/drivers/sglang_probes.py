@@ -61,7 +61,10 @@ class LoadsProbe:
                 values[f"sglang:num_{name}"] = float(queues[name])
         except (ValueError, KeyError, IndexError, TypeError) as error:
             raise Unreadable(f"{self.name}: {error!r}") from error
-        return [Reading(f"{self.node}/{name}", value) for name, value in values.items()]
+        return [
+            Reading(f"{self.node}/{name}", value, idle=name.startswith("sglang:num_"))
+            for name, value in values.items()
+        ]
 
 
 class HealthPage:

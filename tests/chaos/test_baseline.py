@@ -30,3 +30,29 @@ def test_it_is_back_when_each_resource_that_was_read_is(
 
 def test_what_is_missing_is_named() -> None:
     assert BASELINE.missing({"b/pages": 0.0}) == ("a/pages", "c/pages")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "kept"),
+    [
+        ("router/fds", 14.0, False),  # 4 more after 9 requests: fewer than one for every second
+        ("router/fds", 15.0, True),
+        ("router/resident_bytes", 12.5, False),  # a quarter more is what allocators keep
+        ("router/resident_bytes", 12.6, True),
+        ("router/pages", 99.0, False),  # exact: no question
+    ],
+)
+def test_a_pool_is_in_question_when_a_leak_for_each_request_could_have_made_it(
+    name: str,
+    value: float,
+    kept: bool,  # noqa: FBT001 - a row of the table
+) -> None:
+    assert bool(Baseline({name: 10.0}, {name: 10.0}, 4).kept({name: value}, requests=9)) is kept
+
+
+def test_a_gauge_that_is_zero_when_nothing_runs_is_exact_whatever_it_is_called() -> None:
+    name = "router/connections_active"
+    baseline = Baseline({name: 1.0}, {name: 1.0}, 4, idle=frozenset({name}))
+    assert not baseline.is_back({name: 1.0})
+    assert baseline.is_back({name: 0.0})
+    assert baseline.kept({name: 99.0}, requests=1) == ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from chaos.clock import MonotonicClock
+from chaos.contracts import Reading
 from chaos.event import Kind
 from chaos.recorder import Recorder
 from chaos.sampler import read_all
@@ -11,13 +12,14 @@ from tests.chaos.fake_stack import FakeProbe, unreadable
 
 def test_a_probe_has_the_whole_bound_to_answer() -> None:
     recorder = Recorder(MonotonicClock())
-    assert read_all([FakeProbe("a/x", 4.0, takes_s=0.1)], recorder, 10.0) == {"a/x": 4.0}
+    read = read_all([FakeProbe("a/x", 4.0, takes_s=0.1)], recorder, 10.0)
+    assert read == {"a/x": Reading("a/x", 4.0)}
 
 
 def test_a_probe_beyond_the_bound_is_unreadable_and_the_others_are_read() -> None:
     recorder = Recorder(MonotonicClock())
     probes = [FakeProbe("slow/x", takes_s=20.0), FakeProbe("a/x", 4.0)]
-    assert read_all(probes, recorder, 0.2) == {"a/x": 4.0}
+    assert read_all(probes, recorder, 0.2) == {"a/x": Reading("a/x", 4.0)}
     told = {(event.kind, event.about) for event in recorder.finish()}
     assert told == {(Kind.READING, "a/x"), (Kind.UNREADABLE, "slow/x")}
 

@@ -15,7 +15,14 @@ import pytest
 
 from chaos.contracts import Unreadable
 from stack.page import fetch
-from stack.probes import HealthProbe, MetricsProbe, ProcessProbe, SharedMemoryProbe
+from stack.probes import (
+    WORKER_IDLE,
+    WORKER_RESOURCES,
+    HealthProbe,
+    MetricsProbe,
+    ProcessProbe,
+    SharedMemoryProbe,
+)
 from stack.process_table import ProcessId, identify
 from tests.stack.page_server import serving
 
@@ -42,6 +49,17 @@ def test_a_worker_s_url_is_read_as_its_node_and_unwanted_series_are_left_out() -
         "router/smg_worker_health{prefill-0}": 1.0,
         "router/smg_worker_health{decode-0}": 0.0,
         "router/smg_http_responses_total{502,x}": 5.0,
+    }
+
+
+def test_gauges_of_what_runs_are_told_to_be_zero_when_nothing_does() -> None:
+    page = b"sglang:num_running_reqs 1\nsglang:num_queue_reqs 0\nsglang:kv_used_pages 3\n"
+    with serving(lambda _: (200, page)) as url:
+        read = MetricsProbe("decode-0", url, WORKER_RESOURCES, idle=WORKER_IDLE).read()
+    assert {one.name: one.idle for one in read} == {
+        "decode-0/sglang:num_running_reqs": True,
+        "decode-0/sglang:num_queue_reqs": True,
+        "decode-0/sglang:kv_used_pages": False,  # a prefix cache keeps some
     }
 
 
@@ -107,6 +125,7 @@ def test_descriptors_threads_and_connections_of_a_process_are_counted() -> None:
     try:
         values = {one.name: one.value for one in ProcessProbe("n", lambda: [process]).read()}
         assert values["n/established"] == 2.0
+        assert values["n/resident_bytes"] > 0
         assert values["n/threads"] == 2.0
         assert values["n/fds"] == 4.0  # three standard ones and the door
     finally:

@@ -136,3 +136,37 @@ def test_what_the_control_did_not_tell_accuses_nobody() -> None:
 
 def test_a_value_that_is_no_number_is_not_read() -> None:
     assert judged("decode-0/pages", 0, float("nan"), control=0) is Answer.UNKNOWN
+
+
+def burst(after: int, ended: str = "finished") -> str:
+    """Ten at once, into a router that keeps 60 above its baseline."""
+    asked = "\n".join(f"6.2 client sent recover/burst-10/{i}" for i in range(10))
+    served = "\n".join(f"6.3 client {ended} recover/burst-10/{i}" for i in range(10))
+    reading = f"6.4 resource reading router/sockets value={after}"
+    table = read("router/sockets", 3, 60).replace("6.1 run      phase   done", "")
+    return f"{table}\n{asked}\n{served}\n{reading}\n6.5 run phase done"
+
+
+def test_what_serves_those_that_come_at_once_is_a_pool_however_large() -> None:
+    control = read("router/sockets", 3, 3)
+    assert ORACLE.judge(history(burst(60), control=control)).answer is Answer.HOLDS
+    assert ORACLE.judge(history(burst(64), control=control)).answer is Answer.HOLDS
+    leaked = ORACLE.judge(history(burst(65), control=control))
+    assert leaked.answer is Answer.VIOLATED
+    assert "did not serve 10 at once" in leaked.reason
+
+
+def test_where_those_that_came_at_once_were_not_served_nothing_is_proven() -> None:
+    finding = ORACLE.judge(history(burst(60, "refused"), control=read("router/sockets", 3, 3)))
+    assert finding.answer is Answer.UNKNOWN
+    assert "router/sockets" in finding.reason
+
+
+def test_an_idle_gauge_is_zero_also_where_the_controls_is_not() -> None:
+    for value in (1, -1):
+        table = read("prefill-0/running", 0, value).replace("value", "idle=true value")
+        finding = ORACLE.judge(history(table, control=table))
+        assert finding.answer is Answer.VIOLATED
+        assert f"is at {value} on an idle stack" in finding.reason
+    table = read("prefill-0/running", 0, 0).replace("value", "idle=true value")
+    assert ORACLE.judge(history(table, control=table)).answer is Answer.HOLDS
