@@ -1,8 +1,10 @@
-"""Breaks code on purpose in a temporary copy, and asks whether a test notices.
+"""Breaks code on purpose, and asks whether a test notices.
 
-Usage: python ci/mutate.py kernels [NAME ...]. Exit 0 only if the tests are green on the unbroken
-copy and red on every broken one; 1 if one survived; 2 for bad usage or a mutation that no longer
-fits the source.
+Usage: python -m ci.mutate kernels [NAME ...]: mutations written by hand, in a temporary copy.
+       python -m ci.mutate judge [--help]: mutants of the verdict code, made by machine.
+
+Exit 0 only if the tests are green on unbroken code and red on what is broken; 1 if too much
+survived; 2 for bad usage, or for a mutation that no longer fits the source.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from ci.mutants import judge
 
 ROOT = Path(__file__).resolve().parents[1]
 TEST_S_MAX = 300
@@ -142,8 +146,10 @@ PARTS = {"kernels": KERNELS}
 def main(arguments: Sequence[str]) -> int:
     """Judge the named mutations of a part, or all of them."""
     part, *names = arguments or [""]
+    if part == "judge":
+        return judge.main(names)
     if part not in PARTS:
-        return complain(f"usage: ci/mutate {{{','.join(PARTS)}}} [NAME ...]")
+        return complain(f"usage: ci/mutate {{{','.join([*PARTS, 'judge'])}}} [NAME ...]")
     chosen = [one for one in PARTS[part] if not names or one.name in names]
     unknown = set(names) - {one.name for one in chosen}
     if unknown:

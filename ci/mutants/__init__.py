@@ -1,0 +1,1 @@
+"""Breaking code on purpose by machine: every small way to break a line, and who notices."""
