@@ -47,8 +47,12 @@ class Listener(Protocol):
 
     def acknowledged(self, room: int) -> None: ...
 
-    def progressed(self, room: int) -> None:
-        """The decode has received more of it."""
+    def queued(self, room: int) -> None:
+        """The decode has shaken hands; the request waits for pages there, and the queue gets on."""
+        ...
+
+    def progressed(self, room: int, pages: int) -> None:
+        """The decode has received that many pages of it."""
         ...
 
     def aborted(self, room: int, failure: Failure) -> bool:
@@ -70,6 +74,7 @@ class BootstrapServer:
         self._heartbeat = heartbeat
         self._listener = listener
         self._peers: dict[str, DecodePeer] = {}
+        self._decodes: OrderedDict[int, str] = OrderedDict()  # in whose queue a room's request is
         self._announced: dict[int, asyncio.Future[Announcement]] = {}
         self._over: OrderedDict[int, tuple[Failure | None, int]] = OrderedDict()
 
@@ -81,6 +86,10 @@ class BootstrapServer:
         """Waits for ever: the room's own timer bounds it."""
         return await self._slot(room)
 
+    def decode_of(self, room: int) -> str | None:
+        """Who has shaken hands about it; None: nobody yet."""
+        return self._decodes.get(room)
+
     def early_abort(self, room: int) -> Failure | None:
         """The decode gave it up before the request reached us."""
         over = self._over.get(room)
@@ -88,14 +97,20 @@ class BootstrapServer:
 
     def conclude(self, room: int, peer: str | None, failure: Failure | None, sent: int) -> None:
         """The room is over and nothing more will be written; a failed one is told."""
+        self._decodes.pop(room, None)
         slot = self._announced.pop(room, None)
         if slot is not None:
             slot.cancel()
         self._remember(room, failure, sent)
-        known = self._peers.get(peer) if peer else None
-        if known is not None and failure is not None:
+        if failure is not None:
             text = {"code": failure.code, "message": failure.message}
-            known.send(line("failed", room=room, sent=sent, **text))
+            self.tell(peer, line("failed", room=room, sent=sent, **text))
+
+    def tell(self, peer: str | None, data: bytes) -> None:
+        """A word to a decode. Lost where it is not connected."""
+        known = self._peers.get(peer) if peer else None
+        if known is not None:
+            known.send(data)
 
     async def beat(self) -> None:
         """Send heartbeats for ever; declare peers dead when their answers stay away."""
@@ -153,20 +168,32 @@ class BootstrapServer:
             peer.pulse.answer()
         elif op == "announce":
             self._announce(peer, room, message)
+        elif op == "queued":
+            self._queued(peer, room)
         elif op == "progress":
-            self._listener().progressed(room)
+            self._listener().progressed(room, int(message["pages"]))
         elif op == "ack":
             self._listener().acknowledged(room)
         elif op == "abort":
             self._abort(peer, room, message)
 
-    def _announce(self, peer: DecodePeer, room: int, message: Message) -> None:
+    def _is_over(self, peer: DecodePeer, room: int) -> bool:
+        """Whether it has ended here; a decode that comes too late to a failed one is told."""
         failure, sent = self._over.get(room, (None, 0))
         if failure is not None:
             text = {"code": failure.code, "message": failure.message}
             peer.send(line("failed", room=room, sent=sent, **text))
-            return
-        if room in self._over:
+        return room in self._over
+
+    def _queued(self, peer: DecodePeer, room: int) -> None:
+        if not self._is_over(peer, room):
+            self._decodes[room] = peer.name
+            while len(self._decodes) > REMEMBERED_MAX:
+                self._decodes.popitem(last=False)
+            self._listener().queued(room)
+
+    def _announce(self, peer: DecodePeer, room: int, message: Message) -> None:
+        if self._is_over(peer, room):
             return
         slot = self._slot(room)
         if not slot.done():

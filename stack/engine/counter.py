@@ -70,13 +70,18 @@ class Counter:
             asked = await self._parsed(request, api)
         except BadRequest as error:
             return error_reply(Failure("bad_request", str(error), BAD_REQUEST))
-        refusal = self._guards.admission.refusal(list(asked.orders), len(self._link.legs))
+        refusal = self._guards.admission.refusal(list(asked.orders), self._open_here())
         if refusal is not None:
             self._ledger.guarded(
                 refusal.code, asked.request_id, refusal.message, asked.orders[0].room
             )
             return error_reply(refusal)
         return await self._serve(request, asked)
+
+    def _open_here(self) -> int:
+        """Who runs or waits here; who waits for a decode's pages is in that decode's queue."""
+        waiting_there = self._link.census.get("bootstrap", 0) if self._prefill else 0
+        return len(self._link.legs) - waiting_there
 
     async def _parsed(self, request: web.Request, api: str) -> Asked:
         try:

@@ -19,11 +19,9 @@ from stack.engine.ledger import Ledger
 from stack.engine.order import Failure
 from stack.engine.prefill_peer import PrefillPeer
 from stack.engine.room import Room, State
-from stack.engine.rooms import SWEEP_S, Rooms
+from stack.engine.rooms import SWEEP_S, TELL_S, Rooms
 from stack.engine.step_loop import StepLoop
 from stack.engine.wire import line
-
-PROGRESS_S = 0.1  # a transfer's progress is told this often at most
 
 Told = Callable[[int, list[int], Ending | None], None]
 
@@ -42,7 +40,8 @@ class Wanted:
     wrote: bool = False  # and that it had sent something before
     complete: bool = False  # its done signal came: nothing further will be written
     kv_closed: bool = False  # its KV connection came and went
-    told_s: float = 0.0  # when the prefill last heard that pages arrive
+    pages_here: int = 0
+    telling: asyncio.TimerHandle | None = None  # the prefill will hear how many those are
 
 
 class DecodeSide:
@@ -63,6 +62,7 @@ class DecodeSide:
         self._peer = peer
         self._wanted: dict[int, Wanted] = {}
         self._peers: dict[int, PrefillPeer] = {}
+        self._prompts_queued = 0  # how often prefills said that a prompt waits for its turn
 
     def attach(
         self,
@@ -90,7 +90,7 @@ class DecodeSide:
             await asyncio.Event().wait()
         await self._failpoints.passing("admit.enter", order.request_id)
         self._step.call(partial(self._scheduler.submit, order))
-        await self._announce(room, peer, await wanted.pages)
+        await self._announce(room, peer, await self._pages(room, peer, wanted))
         arrivals, first_token = await wanted.arrived
         await self._verify(room, arrivals, len(await wanted.pages))
         self._ledger.enter(room.number, order.request_id, Stage.HANDOVER)
@@ -101,6 +101,24 @@ class DecodeSide:
         self._ledger.enter(room.number, order.request_id, Stage.DECODE)
         self._step.call(partial(self._scheduler.start, room.number, first_token))
         await wanted.ended.wait()
+
+    async def _pages(self, room: Room, peer: PrefillPeer, wanted: Wanted) -> list[int]:
+        """Wait in the queue for pages. While this decode gets on, no clock runs on either side."""
+        peer.send(line("queued", room=room.number))
+        before = self._got_on()
+        while not (await asyncio.wait({wanted.pages}, timeout=TELL_S))[0]:
+            now = self._got_on()
+            if now != before:
+                self._rooms.progress(room.number)
+                peer.send(line("queued", room=room.number))
+            before = now
+        return wanted.pages.result()
+
+    def _got_on(self) -> int:
+        """Moves with each token made, each page received, and each word that a prefill gets on:
+        whoever holds pages comes closer to giving them back."""
+        pages = self._receiver.pages_received
+        return self._scheduler.progress + pages + self._prompts_queued
 
     async def _announce(self, room: Room, peer: PrefillPeer, pages: list[int]) -> None:
         told = await self._failpoints.passing("bootstrap.metadata", room.order.request_id)
@@ -179,12 +197,20 @@ class DecodeSide:
             self._ledger.enter(room, found.order.request_id, Stage.TRANSFER)
 
     def progressed(self, room: int) -> None:
-        """Tell the prefill, now and then: its watchdog tells slow from stuck by this."""
-        wanted, peer, now_s = self._wanted.get(room), self._peers.get(room), time.monotonic()
-        if wanted is None or peer is None or now_s - wanted.told_s < PROGRESS_S:
+        """The prefill hears of it soon: its watchdog tells slow from stuck by this."""
+        wanted = self._wanted.get(room)
+        if wanted is None:
             return
-        wanted.told_s = now_s
-        peer.send(line("progress", room=room))
+        wanted.pages_here += 1
+        if wanted.telling is None:
+            loop = asyncio.get_running_loop()
+            wanted.telling = loop.call_later(TELL_S, self._tell_progress, room, wanted)
+
+    def _tell_progress(self, room: int, wanted: Wanted) -> None:
+        wanted.telling = None
+        peer = self._peers.get(room)
+        if self._wanted.get(room) is wanted and peer is not None and not wanted.acknowledged:
+            peer.send(line("progress", room=room, pages=wanted.pages_here))
 
     def finished(self, room: int, arrivals: Arrivals, first_token: int) -> None:
         wanted = self._wanted.get(room)
@@ -210,6 +236,10 @@ class DecodeSide:
         wanted = self._wanted.get(room)
         if wanted is not None:
             wanted.writer_stopped, wanted.wrote = True, wrote
+
+    def queued(self, room: int) -> None:
+        self._prompts_queued += 1
+        self._rooms.progress(room)
 
     def peer_lost(self, peer: str, why: str) -> None:
         for room in self._rooms:

@@ -56,6 +56,11 @@ class EngineLink:
         self.figures: Mapping[str, Any] = {}
         self.ready = asyncio.Event()
 
+    @property
+    def census(self) -> Mapping[str, int]:
+        """Open requests by stage, as the engine last said."""
+        return self.figures.get("census", {})
+
     async def listen(self) -> None:
         """Returns when the engine is gone."""
         while (raw := await self._read()).endswith(b"\n"):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
+import sys
+import termios
 import time
 
 from aiohttp import web
@@ -60,7 +63,7 @@ class EventStream:
 
     async def _write(self, data: bytes) -> None:
         response = await self._begin()
-        if self._unread_bytes() < BUFFER_BYTES_HIGH // 2:
+        if self._buffered_bytes() < BUFFER_BYTES_HIGH // 2:
             await response.write(data)
             return
         writing = asyncio.ensure_future(response.write(data))
@@ -73,6 +76,15 @@ class EventStream:
         finally:
             writing.cancel()
 
-    def _unread_bytes(self) -> int:
+    def _buffered_bytes(self) -> int:
         transport = self._request.transport
         return transport.get_write_buffer_size() if transport is not None else 0
+
+    def _unread_bytes(self) -> int:
+        """With those in the kernel: a slow reader drains them long before it drains ours."""
+        transport = self._request.transport
+        connection = transport.get_extra_info("socket") if transport is not None else None
+        if connection is None or connection.fileno() < 0:
+            return 0
+        told = fcntl.ioctl(connection.fileno(), termios.TIOCOUTQ, bytes(4))
+        return self._buffered_bytes() + int.from_bytes(told, sys.byteorder)

@@ -108,6 +108,7 @@ async def prefill_half(config: WorkerConfig, knobs: Knobs, around: Surroundings)
     side.attach(step, scheduler)
     await bootstrap.serve(config.host, config.bootstrap_port)
     around.keep(bootstrap.beat())
+    around.keep(side.watch_queue())
 
     def figures() -> dict[str, object]:
         cached = scheduler.prefixes.idle_pages

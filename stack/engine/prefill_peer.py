@@ -22,6 +22,10 @@ class Listener(Protocol):
 
     def drained(self, room: int, *, wrote: bool) -> None: ...
 
+    def queued(self, room: int) -> None:
+        """Its prompt waits for its turn in the prefill, and the queue gets on."""
+        ...
+
     def peer_lost(self, peer: str, why: str) -> None:
         """Fail what is shared with this prefill."""
         ...
@@ -106,6 +110,8 @@ class PrefillPeer:
             self.send(line("pong"))
         elif op == "pong":
             self._pulse.answer()
+        elif op == "queued":
+            self._listener.queued(int(message["room"]))
         elif op == "drained":
             self._listener.drained(int(message["room"]), wrote=bool(message["sent"]))
         elif op == "failed":

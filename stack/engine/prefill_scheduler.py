@@ -35,6 +35,7 @@ class PrefillScheduler:
         self._waiting: deque[Order] = deque()
         self._computing: dict[int, Sequence] = {}
         self._handing_over: dict[int, Sequence] = {}
+        self.queued: frozenset[int] = frozenset()  # rooms to which the last step did not come
         self.progress = 0
 
     @property
@@ -73,11 +74,14 @@ class PrefillScheduler:
         except Injected as error:
             self._fail_all(str(error))
             return True
-        left = self._knobs.chunk_tokens
-        for sequence in list(self._computing.values()):
+        left, reached = self._knobs.chunk_tokens, set[int]()
+        for room, sequence in list(self._computing.items()):
             if left <= 0:
                 break
+            reached.add(room)
             left -= self._chunk(sequence, left)
+        waiting = (order.room for order in self._waiting)
+        self.queued = frozenset((*waiting, *self._computing)) - reached
         return left < self._knobs.chunk_tokens
 
     def _fail_all(self, why: str) -> None:

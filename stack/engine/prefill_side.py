@@ -16,8 +16,9 @@ from stack.engine.ledger import Ledger
 from stack.engine.order import Failure
 from stack.engine.prefill_scheduler import PrefillScheduler
 from stack.engine.room import Room, State
-from stack.engine.rooms import Rooms
+from stack.engine.rooms import TELL_S, Rooms
 from stack.engine.step_loop import StepLoop
+from stack.engine.wire import line
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,14 @@ class Push:
     writer: KvWriter
     made: asyncio.Queue[Page | int] = field(default_factory=asyncio.Queue[Page | int])
     acknowledged: asyncio.Event = field(default_factory=asyncio.Event)
+    pages_made: int = 0
+    pages_arrived: int = 0  # as the decode says
+    computed: bool = False  # the whole prompt
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is on its way, and more is to come."""
+        return self.pages_arrived >= self.pages_made and not self.computed
 
 
 class PrefillSide:
@@ -68,6 +77,7 @@ class PrefillSide:
         self._pushes[room.number] = push = Push(
             KvWriter(room.number, order.request_id, self._failpoints)
         )
+        room.peer = self._bootstrap.decode_of(room.number)
         early = self._bootstrap.early_abort(room.number)
         if early is not None:
             self._rooms.fail(room, early)
@@ -85,6 +95,29 @@ class PrefillSide:
         await self._acknowledged(push)
         self._rooms.move(room, State.SUCCESS)
         self._handed_over(room.number)
+
+    async def watch_queue(self) -> None:
+        """For ever: no clock runs while a prompt waits for its turn here and others are computed.
+
+        Before its first page it is the decode that must hear so, afterwards our own watchdog. The
+        latter also leaves a step alone that takes its time.
+        """
+        assert self._step is not None
+        assert self._scheduler is not None
+        progress, turns = self._scheduler.progress, self._step.turns
+        while True:
+            await asyncio.sleep(TELL_S)
+            got_on, turned = self._scheduler.progress != progress, self._step.turns != turns
+            progress, turns = self._scheduler.progress, self._step.turns
+            queued = self._scheduler.queued if got_on else frozenset[int]()
+            for room in self._rooms:
+                push = self._pushes.get(room.number)
+                if push is None or not push.idle:
+                    continue
+                if room.state is State.TRANSFERRING and (room.number in queued or not turned):
+                    self._rooms.progress(room.number)
+                elif room.number in queued and not push.pages_made:
+                    self._bootstrap.tell(room.peer, line("queued", room=room.number))
 
     async def _transfer(self, room: Room, push: Push, where: Announcement) -> None:
         request_id = room.order.request_id
@@ -130,15 +163,16 @@ class PrefillSide:
     # What the step thread made.
 
     def page(self, room: int, ordinal: int, payload: bytes, checksum: int) -> None:
-        self._make(room, Page(ordinal, payload, checksum))
-
-    def computed(self, room: int, first_token: int) -> None:
-        self._make(room, first_token)
-
-    def _make(self, room: int, made: Page | int) -> None:
         push = self._pushes.get(room)
         if push is not None:
-            push.made.put_nowait(made)
+            push.pages_made += 1
+            push.made.put_nowait(Page(ordinal, payload, checksum))
+
+    def computed(self, room: int, first_token: int) -> None:
+        push = self._pushes.get(room)
+        if push is not None:
+            push.computed = True
+            push.made.put_nowait(first_token)
 
     def broken(self, room: int, failure: Failure) -> None:
         found = self._rooms.get(room)
@@ -152,8 +186,17 @@ class PrefillSide:
         if push is not None:
             push.acknowledged.set()
 
-    def progressed(self, room: int) -> None:
-        self._rooms.progress(room)
+    def queued(self, room: int) -> None:
+        found = self._rooms.get(room)
+        if found is not None and found.state is State.BOOTSTRAPPING:
+            found.peer = self._bootstrap.decode_of(room)
+            self._rooms.progress(room)
+
+    def progressed(self, room: int, pages: int) -> None:
+        push = self._pushes.get(room)
+        if push is not None:
+            push.pages_arrived = pages
+            self._rooms.progress(room)
 
     def aborted(self, room: int, failure: Failure) -> bool:
         if self._rooms.get(room) is None:

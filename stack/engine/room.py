@@ -21,21 +21,17 @@ class State(Enum):
 
 @dataclass(slots=True, eq=False)
 class Room:
-    """Times are on the clock of the rooms: `since_s` when it entered its state, `moved_s` when
-    its transfer was last seen to get on.
+    """`moved_s`, on the clock of the rooms: when it entered its state, was last seen to get on, or
+    was last known to wait for its turn in a queue that gets on. Every timer counts from there.
     """
 
     order: Order
-    since_s: float
+    moved_s: float
     state: State = State.BOOTSTRAPPING
     failure: Failure | None = None
     peer: str | None = None  # who is on the other side, once that is known
     announced: bool = False  # the other side may write, or may be told
-    moved_s: float = 0.0
     task: asyncio.Task[None] | None = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        self.moved_s = max(self.moved_s, self.since_s)
 
     @property
     def number(self) -> int:
@@ -43,4 +39,4 @@ class Room:
 
     def to(self, state: State, now_s: float) -> None:
         self.state = state
-        self.since_s = self.moved_s = now_s
+        self.moved_s = now_s

@@ -16,6 +16,7 @@ from stack.engine.order import BAD_REQUEST, Failure, Order
 from stack.engine.room import Room, State
 
 SWEEP_S = 0.02  # how often the timers look
+TELL_S = 0.1  # a side that gets on tells the other one of those who wait there this often
 
 
 class Timer(Protocol):
@@ -81,7 +82,7 @@ class Rooms:
             room.to(state, time.monotonic())
 
     def progress(self, number: int) -> None:
-        """Its transfer got on: the other side received more of it."""
+        """Its transfer got on, or it waits for its turn in a queue that does."""
         room = self._open.get(number)
         if room is not None:
             room.moved_s = time.monotonic()

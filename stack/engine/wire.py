@@ -1,8 +1,8 @@
 """What goes over the two links of a pair: control lines and KV frames.
 
 Control ("decode->prefill/bootstrap"): one JSON object a line, "op" names the message. The
-decode opens the connection and sends hello, announce, ack, abort, ping, pong; the prefill
-answers welcome, failed, drained, ping, pong.
+decode opens the connection and sends hello, queued, announce, progress, ack, abort, ping, pong;
+the prefill answers welcome, queued, failed, drained, ping, pong.
 
 KV ("prefill->decode/kv"): one connection a room, so that a stalled transfer holds up nobody
 else. It opens with the room (8 bytes, not counted as KV); then frames of a 20-byte header and

@@ -10,7 +10,11 @@ from stack.engine.page_pool import pages_for
 
 @dataclass(frozen=True, slots=True)
 class AdmissionBounds:
-    """Off, the queue has no end, and what never fits waits for ever."""
+    """Off, the queue has no end, and what never fits waits for ever.
+
+    It has no clock. It counts who runs and who waits here: a prefill does not count those who wait
+    for a decode's pages, which that decode counts.
+    """
 
     on: bool
     open_max: int  # running and queued

@@ -10,7 +10,11 @@ from stack.engine.room import Room, State
 
 @dataclass(frozen=True, slots=True)
 class BootstrapTimeout:
-    """On both sides: from the request's arrival until the handshake is done."""
+    """On both sides: from the request's arrival until the pages are announced.
+
+    Its clock counts the handshake, and not the decode's queue: it starts anew with each word of a
+    decode that gets on that the request waits for pages there (`moved_s`).
+    """
 
     on: bool
     timeout_s: float
@@ -23,5 +27,5 @@ class BootstrapTimeout:
         return [
             (room, f"no handshake with the other side in {self.timeout_s:g} s")
             for room in rooms
-            if room.state is State.BOOTSTRAPPING and now_s - room.since_s >= self.timeout_s
+            if room.state is State.BOOTSTRAPPING and now_s - room.moved_s >= self.timeout_s
         ]

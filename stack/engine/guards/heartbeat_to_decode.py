@@ -9,7 +9,11 @@ from stack.engine.guards.heartbeat import Pulse
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatToDecode:
-    """After `failures_max` missed beats, or a new instance on the same address."""
+    """After `failures_max` missed beats, or a new instance on the same address.
+
+    Its clock counts beats that the decode's IO thread did not answer; that thread takes part in no
+    queue and in no step, so that a busy decode answers in time.
+    """
 
     on: bool
     interval_s: float

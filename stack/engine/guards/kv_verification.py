@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class KvVerification:
-    """Decode only, before the handover is acknowledged. Off, whatever came is taken."""
+    """Decode only, before the handover is acknowledged. Off, whatever came is taken.
+
+    It has no clock.
+    """
 
     on: bool
     name: str = "kv_verification"

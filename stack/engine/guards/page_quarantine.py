@@ -16,7 +16,11 @@ class Ward:
 
 @dataclass(slots=True)
 class PageQuarantine:
-    """Off, pages are reused at once, and a late writer corrupts whoever has them then."""
+    """Off, pages are reused at once, and a late writer corrupts whoever has them then.
+
+    Its clock counts the writer's silence from the room's failing on; an abort passes the prefill's
+    queue, so that nobody's work lies between. It condemns a connection and no request.
+    """
 
     on: bool
     timeout_s: float

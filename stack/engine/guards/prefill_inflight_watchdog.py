@@ -14,6 +14,9 @@ class PrefillInflightWatchdog:
 
     The decode says which have arrived. What the writer has given to its socket is no progress:
     megabytes vanish into buffers. A slow link that still delivers pages is left alone.
+
+    Its clock counts pages that were made and have not arrived, and not the prompt's waiting for
+    its next turn, nor a step that takes its time: that is the step watchdog's to judge.
     """
 
     on: bool

@@ -9,7 +9,11 @@ from stack.engine.progress import Progress
 
 @dataclass(frozen=True, slots=True)
 class ProgressHealth:
-    """Off, /health is 200 as long as the front breathes."""
+    """Off, /health is 200 as long as the front breathes.
+
+    Its clock is the step watchdog's: a step thread that stands still with work to do, or an engine
+    that sends no beat, and nobody's queue.
+    """
 
     on: bool
     timeout_s: float

@@ -10,7 +10,7 @@ from stack.engine.room import Room, State
 @dataclass(frozen=True, slots=True)
 class SkipToFailed:
     """Off, an abort that comes while pages are announced or on their way is lost: the race
-    that was mended in SGLang by letting every state skip to Failed.
+    that was mended in SGLang by letting every state skip to Failed. It has no clock.
     """
 
     on: bool

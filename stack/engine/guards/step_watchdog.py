@@ -9,7 +9,11 @@ from stack.engine.progress import Progress
 
 @dataclass(frozen=True, slots=True)
 class StepWatchdog:
-    """Lives in the front process, which a frozen engine does not stop."""
+    """Lives in the front process, which a frozen engine does not stop.
+
+    Its clock counts the time in which the step thread makes no turn and no token while it has work,
+    or the engine sends no beat; whoever queues in a loop that turns is waiting, and not hung.
+    """
 
     on: bool
     timeout_s: float

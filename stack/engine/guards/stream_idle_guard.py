@@ -7,7 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class StreamIdleGuard:
-    """Off, a full body is waited for until its connection ends."""
+    """Off, a full body is waited for until its connection ends.
+
+    Its clock counts the time in which the other end takes not one byte of a full buffer, the
+    kernel's part included, and not the engine's silence: an empty buffer has no clock.
+    """
 
     on: bool
     timeout_s: float

@@ -10,7 +10,12 @@ from stack.engine.room import Room, State
 
 @dataclass(frozen=True, slots=True)
 class WaitingTimeout:
-    """Decode only, and blind once a byte has arrived: from then on it is Transferring."""
+    """Decode only, and blind once a byte has arrived: from then on it is Transferring.
+
+    Its clock counts the prefill's computing of this prompt and its first byte's way, and not the
+    prefill's queue: it starts anew with each word of a prefill that gets on that the prompt waits
+    for its turn there (`moved_s`).
+    """
 
     on: bool
     timeout_s: float
@@ -23,5 +28,5 @@ class WaitingTimeout:
         return [
             (room, f"no KV byte in {self.timeout_s:g} s after the pages were announced")
             for room in rooms
-            if room.state is State.WAITING_FOR_INPUT and now_s - room.since_s >= self.timeout_s
+            if room.state is State.WAITING_FOR_INPUT and now_s - room.moved_s >= self.timeout_s
         ]
