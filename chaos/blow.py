@@ -1,21 +1,19 @@
-"""Owns a strike as the history tells it: when it hurt, whether it bit, which nodes it touched.
-
-Who is charged with what happened to a request? Every strike that was active during the request's
-life; a strike's time includes its entry, which may take seconds and hurts from its first moment.
-When none was active then, the strikes that had ended before are charged together: what they left
-behind is theirs. When none had begun, it is nobody's: the stack failed by itself.
-"""
+"""Owns a strike as the history tells it: when it hurt, whether it bit, and whom it could touch."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 from chaos.clock import ns
 from chaos.event import Event, Json, Kind
 from chaos.history import History
+from chaos.life import Life, base_id
+from chaos.route import Route
 from chaos.specification import StrikeSpec
+from chaos.target import Target, targets
+
+NODES = ("nodes", "node", "link")  # where a proof tells what was hit, the most exact first
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +21,10 @@ class Blow:
     spec: StrikeSpec
     struck: Event | None
     healed: Event | None
+    began_ns: int | None  # when entering began: it hurts from here on; None: it never began
     end_ns: int  # when it was undone; the end of history when it never was
+    targets: tuple[Target, ...]  # empty: nobody told, so it may have hit anything
+    request: str | None  # the only request that it hurts, where the proof names one
 
     @property
     def strike(self) -> str:
@@ -34,24 +35,19 @@ class Blow:
         proofs = (self.struck, self.healed)
         return any(one is not None and one.detail.get("bit") is True for one in proofs)
 
-    @property
-    def began_ns(self) -> int:
-        """When entering began: it hurts from here on, though the proof was read later."""
-        assert self.struck is not None
-        entry_s = self.struck.detail.get("entry_s", 0.0)
-        took_s = float(entry_s) if isinstance(entry_s, int | float) else 0.0
-        return self.struck.at_ns - ns(took_s)
-
     def touches(self, node: str) -> bool:
-        """By the specification's nodes, else by the proof's `node` or `link`, else by the strike's
-        name."""
-        if self.spec.nodes:
-            return node in self.spec.nodes
-        proof = self.struck.detail if self.struck else dict[str, Json]()
-        told = proof.get("node", proof.get("link"))
-        text = told if isinstance(told, str) else self.strike
-        # "prefill-0->decode-0/kv" names both nodes, and "decode-01" is another one.
-        return re.search(rf"(?<!\w)(?<!\w-){re.escape(node)}(?!\w)(?!-\w)", text) is not None
+        """It is known to have hit this node, or a link of it."""
+        return any(one.names(node) for one in self.targets)
+
+    def may_touch(self, life: Life, route: Route) -> bool:
+        """Whether it could hurt this request by itself: by the specification's word, else by the
+        one request that its proof names, else by the nodes and links that it hit."""
+        if self.spec.about:
+            name = base_id(life.request_id)
+            return any(fnmatchcase(name, one) for one in self.spec.about)
+        if self.request is not None:
+            return base_id(life.request_id) == base_id(self.request)
+        return not self.targets or any(one.may_hit(route) for one in self.targets)
 
 
 def blows(history: History) -> tuple[Blow, ...]:
@@ -59,32 +55,31 @@ def blows(history: History) -> tuple[Blow, ...]:
     struck = {event.about: event for event in history.of(Kind.STRUCK)}
     healed = {event.about: event for event in history.of(Kind.HEALED)}
     return tuple(
-        Blow(
-            spec,
-            struck.get(spec.strike),
-            healed.get(spec.strike),
-            healed[spec.strike].at_ns if spec.strike in healed else history.end_ns,
-        )
+        _blow(spec, struck.get(spec.strike), healed.get(spec.strike), history.end_ns)
         for spec in history.specification.strikes
     )
 
 
-def charged(of: Sequence[Blow], begin_ns: int, end_ns: int) -> tuple[Blow, ...]:
-    """The strikes that what happened between these moments is charged to."""
-    begun = tuple(one for one in of if one.struck and one.began_ns <= end_ns)
-    return tuple(one for one in begun if one.end_ns >= begin_ns) or begun
+def _blow(spec: StrikeSpec, struck: Event | None, healed: Event | None, last_ns: int) -> Blow:
+    began_ns = None if struck is None else struck.at_ns - ns(_entry_s(struck))
+    end_ns = last_ns if healed is None else healed.at_ns
+    request = struck.detail.get("request") if struck else None
+    only = request if isinstance(request, str) else None
+    return Blow(spec, struck, healed, began_ns, end_ns, _targets(spec, struck), only)
 
 
-def affected_ns(sent_ns: int, end_ns: int, charged_to: Sequence[Blow], settle_ns: int) -> int:
-    """From when on an affected request's time counts: it was sent, or struck if that came later.
+def _entry_s(struck: Event) -> float:
+    """How long entering took: its proof was read only afterwards."""
+    entry_s = struck.detail.get("entry_s", 0.0)
+    return float(entry_s) if isinstance(entry_s, int | float) else 0.0
 
-    A later strike starts the count again only if it came before the count was over: it cannot
-    excuse a request that had hung already.
-    """
-    begin_ns = sent_ns
-    struck_ns = sorted(one.struck.at_ns for one in charged_to if one.struck)
-    for index, at_ns in enumerate(struck_ns):
-        in_time = index == 0 or at_ns <= begin_ns + settle_ns
-        if in_time and begin_ns < at_ns <= end_ns:
-            begin_ns = at_ns
-    return begin_ns
+
+def _targets(spec: StrikeSpec, struck: Event | None) -> tuple[Target, ...]:
+    """By the specification's nodes, else by the proof's, else by the strike's name. A fault that
+    hits one node of a role knows which only when it strikes: then its proof says so."""
+    if spec.nodes:
+        return targets(" ".join(spec.nodes)) or tuple(Target((one,)) for one in spec.nodes)
+    proof = struck.detail if struck else dict[str, Json]()
+    told = (proof.get(name) for name in NODES)
+    text = next((one for one in told if isinstance(one, str)), spec.strike)
+    return targets(text)

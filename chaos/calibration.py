@@ -64,10 +64,12 @@ def paced(experiment: Experiment, pace: Pace) -> Experiment:
 
 
 def calibrated(budgets: Budgets, control: History) -> Budgets:
-    """Add what the control's slowest request took to every bound that is about one request.
+    """Add what the control's slowest request took to every bound that counts from a request's
+    beginning.
 
-    A stack that needs four seconds for a reply without any fault must not be called late after
-    three with one.
+    A stack that needs four seconds for a reply without any fault must not be called hung after
+    three with one. `service_s` and `delay_s` say how much later than its own control a request may
+    be: they hold what it needs already.
     """
     spans = [
         seconds(life.settled.at_ns - life.sent.at_ns)
@@ -75,7 +77,7 @@ def calibrated(budgets: Budgets, control: History) -> Budgets:
         if life.settled is not None
     ]
     slowest_s = max(spans, default=0.0)
-    bounds = ("service_s", "delay_s", "settle_s", "detect_s", "converge_s", "recover_s")
+    bounds = ("settle_s", "detect_s", "converge_s", "recover_s")
     return replace(budgets, **{name: getattr(budgets, name) + slowest_s for name in bounds})
 
 

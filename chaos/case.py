@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from chaos.blow import Blow, blows, charged
-from chaos.clock import ns
+from chaos.accusation import Accusation, accusations
+from chaos.blow import Blow, blows
+from chaos.detection import Detected, Detections
 from chaos.facts import Facts, outcome
 from chaos.fate import Fate, State, fates
 from chaos.history import History
-from chaos.oracles import affinity, endings, false_alarm, recovery, resources, signals, tokens
-from chaos.oracles.completeness import holes, of_the_machine
-from chaos.oracles.signals import Firing
-from chaos.oracles.symptom import Symptom
-from chaos.oracles.vacuity import toothless
-from chaos.verdict import Outcome
+from chaos.oracles import affinity, recovery, resources, signals
+from chaos.oracles.completeness import failed, holes, holes_of_one, of_the_machine
+from chaos.oracles.vacuity import toothless, unsure
+from chaos.verdict import FAULT_FREE, Outcome, Verdict
 
-FAULT_FREE = "fault-free"
 OPEN = frozenset({State.CAUGHT, State.OVERRAN, State.HUNG})  # affected: somebody must answer
-
+LATE = frozenset({State.OVERRAN, State.HUNG})
+# The worse of these hides what is not known about the better: who does not serve holds pages, too.
+PROOFS = (
+    (Outcome.NOT_RECOVERED, recovery.unproven),
+    (Outcome.LEAKED, resources.unproven),
+    (Outcome.MISROUTED, affinity.unproven),
+)
 # What a stack that got no core in time may look like.
 BY_LATENESS = frozenset(
     {Outcome.TOLERATED, Outcome.CAUGHT, Outcome.SURFACED, Outcome.FALSE_ALARM, Outcome.NO_OP}
@@ -31,16 +35,10 @@ class Case:
     strike: str
     holes: tuple[str, ...]
     toothless: str | None
-    since_ns: int  # when it struck, or when the first request that it could hurt came
+    since_ns: int  # when it began to hurt; the beginning, where nobody did
     fates: tuple[Fate, ...]  # of every request that is charged to this strike
-    firing: Firing | None  # the first one that counts, in time or not
-    firing_after_s: float
-    detect_s: float
-    wrong: tuple[Symptom, ...]
-    unrecovered: tuple[Symptom, ...]
-    misrouted: tuple[Symptom, ...]
-    leaked: tuple[Symptom, ...]
-    false_alarms: tuple[Symptom, ...]
+    detected: Detected
+    accusations: Mapping[Outcome, tuple[Accusation, ...]]
     made_by_machine: frozenset[str | None] = frozenset()  # of the holes, those that only it made
 
     @property
@@ -48,9 +46,9 @@ class Case:
         """Nothing but a busy machine keeps us from a verdict, and what was seen apart from that it
         may have done as well: it makes a request late, and a guard condemn what got no core. It
         does not make one hang for ever, or a reply wrong."""
-        facts = replace(self.facts, complete=True)
-        late = facts.affected and not facts.hung
-        excused = outcome(facts) in BY_LATENESS or (outcome(facts) is Outcome.SILENT and late)
+        seen = outcome(replace(self.facts, complete=True))
+        hung = any(one.state is State.HUNG for one in self.affected)
+        excused = seen in BY_LATENESS or (seen is Outcome.SILENT and not hung)
         return bool(self.holes) and self.made_by_machine.issuperset(self.holes) and excused
 
     @property
@@ -71,109 +69,125 @@ class Case:
         return tuple(one for one in self.fates if one.state is State.DELAYED)
 
     @property
+    def happened(self) -> bool:
+        """Whether there is anything to say against somebody, or that could not be decided."""
+        undecided = any(one.state is State.UNDECIDED for one in self.fates)
+        return bool(self.affected) or undecided or any(self.accusations.values())
+
+    @property
     def facts(self) -> Facts:
         affected = self.affected
         return Facts(
             complete=not self.holes,
             bit=self.toothless is None,
             affected=bool(affected),
-            hung=any(one.state is State.HUNG for one in affected),
-            named=all(one.by or one.life.guards for one in affected),
-            in_budget=all(one.state is State.CAUGHT for one in affected),
-            alert=self.firing is not None,
-            alert_in_time=self.firing is not None and self.firing_after_s <= self.detect_s,
-            wrong=bool(self.wrong),
-            recovered=not self.unrecovered,
-            misrouted=bool(self.misrouted),
-            leaked=bool(self.leaked),
-            false_alarm=bool(self.false_alarms),
+            answered=all(one.state is State.CAUGHT for one in affected),
+            surfaced=not self.detected.untold,
+            wrong=bool(self.accusations[Outcome.WRONG]),
+            recovered=not self.accusations[Outcome.NOT_RECOVERED],
+            misrouted=bool(self.accusations[Outcome.MISROUTED]),
+            leaked=bool(self.accusations[Outcome.LEAKED]),
+            false_alarm=bool(self.accusations[Outcome.FALSE_ALARM]),
         )
 
 
-def cases(history: History) -> tuple[Case, ...]:
+def cases(
+    history: History, control: Verdict | None = None, *, as_control: bool = False
+) -> tuple[Case, ...]:
     """One case per strike that was planned; one more, fault-free, when there was none, or when
-    something happened that no strike can be charged with."""
-    evidence = _Evidence(history)
+    something happened that no strike can be charged with.
+
+    `control`: the verdict of one that was not tolerated. Nothing may be compared with it.
+    """
+    evidence = _Evidence(history, control, as_control)
     mine = tuple(evidence.case(one) for one in evidence.blows)
     stray = evidence.case(None)
-    uncharged = (stray.affected, stray.wrong, stray.misrouted, stray.false_alarms)
-    return (*mine, stray) if not mine or any(uncharged) else mine
+    return (*mine, stray) if not mine or stray.happened else mine
 
 
 class _Evidence:
     """What all oracles found in one history, once."""
 
-    def __init__(self, history: History) -> None:
+    def __init__(self, history: History, control: Verdict | None, as_control: bool) -> None:  # noqa: FBT001 - a fact
         self._history = history
-        self._budgets = history.specification.budgets
         self.blows = blows(history)
         self._fates = fates(history)
-        crying = signals.crying(history)
-        self._firings = [one for one in signals.firings(history) if one.alert not in crying]
-        self._wrong = (*endings.symptoms(history), *tokens.symptoms(history))
-        self._unrecovered = recovery.symptoms(history)
-        self._misrouted = affinity.symptoms(history)
-        self._leaked = resources.symptoms(history)
-        self._false_alarms = false_alarm.symptoms(history)
-        self._holes = (*holes(history), *self._unread())
+        self._accusations = accusations(history)
+        self._detections = Detections(history)
+        unread = () if as_control else self._unread()
+        self._holes = (*_holes(history, control), *unread)
         # A page that was not read in time is the machine's, too: the stack did serve again.
-        self._made_by_machine = of_the_machine(history) | {resources.unproven(history)}
+        late = {resources.unproven(history), *of_the_machine(history)}
+        spoilt = {_no_reference(control)} if control and control.of_machine else set[str]()
+        self._made_by_machine = frozenset(late | spoilt)
 
     def case(self, blow: Blow | None) -> Case:
         """The case against this strike, or against nobody."""
         mine = tuple(one for one in self._fates if _names(blow, one.strikes))
-        since_ns = self._since_ns(blow, mine)
-        firing = self._first_firing(blow, since_ns)
+        accused = {
+            kind: tuple(one for one in told if _names(blow, one.strikes))
+            for kind, told in self._accusations.items()
+        }
+        unsure_ = self._unsure(blow)
+        detected = self._detections.of([one for one in mine if one.state in LATE])
+        began_ns = blow.began_ns if blow else None
         return Case(
             strike=blow.strike if blow else FAULT_FREE,
-            holes=(*self._holes, *_undecided(mine), *self._blind(mine, firing)),
-            toothless=toothless(self._history, blow) if blow else None,
-            since_ns=since_ns,
+            holes=(
+                *self._holes,
+                *unsure_,
+                *_undecided(mine),
+                *self._blind(detected),
+            ),
+            toothless=self._toothless(blow, any(accused.values())) if blow else None,
+            since_ns=self._history.start_ns if began_ns is None else began_ns,
             fates=mine,
-            firing=firing,
-            firing_after_s=max(0, firing.at_ns - since_ns) / ns(1) if firing else 0.0,
-            detect_s=self._budgets.detect_s,
-            wrong=self._charged(blow, self._wrong),
-            unrecovered=self._charged(blow, self._unrecovered),
-            misrouted=self._charged(blow, self._misrouted),
-            leaked=self._charged(blow, self._leaked),
-            false_alarms=self._charged(blow, self._false_alarms),
-            made_by_machine=self._made_by_machine,
+            detected=detected,
+            accusations=accused,
+            made_by_machine=self._made_by_machine.union(unsure_),
         )
 
-    def _charged(self, blow: Blow | None, symptoms: Sequence[Symptom]) -> tuple[Symptom, ...]:
-        return tuple(
-            one
-            for one in symptoms
-            if _names(blow, [to.strike for to in charged(self.blows, one.since_ns, one.at_ns)])
-        )
+    def _toothless(self, blow: Blow, accused: bool) -> str | None:  # noqa: FBT001 - a fact
+        """A strike that took effect may do its harm when every request has ended."""
+        return None if blow.bit and accused else toothless(self._history, blow)
 
-    def _since_ns(self, blow: Blow | None, mine: Sequence[Fate]) -> int:
-        """Detection counts from the strike, or from when the first request that overran began to
-        wait, if that was later: before it there was nothing to see."""
-        late = [one.since_ns for one in mine if one.state in (State.HUNG, State.OVERRAN)]
-        struck_ns = blow.struck.at_ns if blow and blow.struck else self._history.start_ns
-        return max(struck_ns, min(late, default=struck_ns))
-
-    def _first_firing(self, blow: Blow | None, since_ns: int) -> Firing | None:
-        """The first since the strike that still held when the first request began to wait."""
-        begin_ns = blow.began_ns if blow and blow.struck else since_ns
-        told = (one for one in self._firings if one.at_ns >= begin_ns)
-        held = (one for one in told if one.until_ns is None or one.until_ns >= since_ns)
-        return next(held, None)
+    def _unsure(self, blow: Blow | None) -> tuple[str, ...]:
+        why = unsure(self._history, blow) if blow and blow.bit else None
+        return (why,) if why else ()
 
     def _unread(self) -> tuple[str, ...]:
-        """What would have to be seen of a stack that did recover, and was not."""
-        if self._unrecovered:
-            return ()
-        looks = (recovery.unproven, resources.unproven, affinity.unproven)
-        return tuple(why for look in looks if (why := look(self._history)))
+        """What would have to be seen of a stack that did recover, and was not. A control need not
+        show it: what a run is compared with is looked for when it is compared."""
+        whys: list[str] = []
+        for worse, look in PROOFS:
+            if self._accusations[worse]:
+                if worse is Outcome.NOT_RECOVERED:
+                    break
+            elif why := look(self._history):
+                whys.append(why)
+        return tuple(whys)
 
-    def _blind(self, mine: Sequence[Fate], firing: Firing | None) -> tuple[str, ...]:
+    def _blind(self, detected: Detected) -> tuple[str, ...]:
         """Silence may be claimed only by somebody who looked at everything that was declared."""
-        overran = any(one.state in (State.HUNG, State.OVERRAN) for one in mine)
-        blind = signals.unwatched(self._history) if overran and not firing else ()
+        blind = signals.unwatched(self._history) if detected.untold else ()
         return tuple(f"nothing to evaluate alert {one} on" for one in blind)
+
+
+def _holes(history: History, control: Verdict | None) -> tuple[str, ...]:
+    """A control that was judged itself has no hole, or it is no reference."""
+    if history.control is None:
+        return holes(history)
+    own = tuple(holes_of_one(history))
+    if control is not None:
+        return (*own, _no_reference(control))
+    return (*own, *(f"in the control, {why}" for why in failed(history.control)))
+
+
+def _no_reference(control: Verdict) -> str:
+    """Why nothing may be compared with this control."""
+    if control.outcome is Outcome.UNKNOWN:
+        return f"in the control, {control.reason}"
+    return f"the control is no reference: it was {control}"
 
 
 def _names(blow: Blow | None, strikes: Sequence[str]) -> bool:

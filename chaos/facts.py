@@ -14,11 +14,10 @@ class Facts:
     complete: bool  # the evidence has no hole, and our own tool did not fail
     bit: bool  # the fault took effect, and some request lived to meet it
     affected: bool  # some request differs from the control beyond what is tolerated
-    hung: bool  # some affected request did not end within settle_s
-    named: bool  # every affected request was ended by a guard, or by an error that says so
-    in_budget: bool  # ... within that guard's budget
-    alert: bool  # an alert that was declared, and is quiet in the control, fired
-    alert_in_time: bool  # ... within detect_s of the strike
+    answered: (
+        bool  # every affected request was ended by a guard in its budget, or by an honest error
+    )
+    surfaced: bool  # of each that was not, an alert told in time, declared and quiet in the control
     wrong: bool  # a reply that a client takes for a complete answer is not one
     recovered: bool  # the lone request and the capacity probe were served
     misrouted: bool  # a routing key moved without need, or did not move in need
@@ -34,12 +33,11 @@ def outcome(facts: Facts) -> Outcome:
     hurting (NOT_RECOVERED, MISROUTED, LEAKED), then what hurts without need (FALSE_ALARM), then
     what was seen (SURFACED), ended (CAUGHT), or not even felt (TOLERATED).
     """
-    overran = facts.affected and (facts.hung or not (facts.named and facts.in_budget))
-    surfaced = facts.alert and facts.alert_in_time
+    overran = facts.affected and not facts.answered
     ladder = (
         (not facts.complete, Outcome.UNKNOWN),
         (not facts.bit, Outcome.NO_OP),
-        (overran and not surfaced, Outcome.SILENT),
+        (overran and not facts.surfaced, Outcome.SILENT),
         (facts.wrong, Outcome.WRONG),
         (not facts.recovered, Outcome.NOT_RECOVERED),
         (facts.misrouted, Outcome.MISROUTED),

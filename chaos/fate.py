@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from chaos.blow import Blow, affected_ns, blows, charged
+from chaos.charge import Charge, Charges
 from chaos.clock import ns, seconds
 from chaos.ending import Ending, ending, error_name
 from chaos.event import Event
+from chaos.guard_duty import OF_CLEANUP
 from chaos.history import History
 from chaos.life import Life
 from chaos.stage import Stage
 
-# Guards that clean up after something else has ended a request, its client's going away included.
-OF_CLEANUP = frozenset({"abort_propagation", "page_quarantine", "skip_to_failed"})
 LOG_SLACK_S = 0.3  # a router's log line reaches us this much after the reply it is about
 
 
@@ -33,12 +32,21 @@ class State(Enum):
 class Fate:
     life: Life
     state: State
-    strikes: tuple[str, ...]  # charged with it; empty: nobody's
+    charge: Charge
     since_ns: int  # its time counts from here: it was affected, or last received a token
     after_s: float  # from then to its end, or to the end of watching
     bound_ns: int  # `settle_s` later: from here on it was overdue
     by: str | None = None
     guard: Event | None = None
+
+    @property
+    def strikes(self) -> tuple[str, ...]:
+        """Charged with it, together; empty: nobody is."""
+        return self.charge.names
+
+    @property
+    def ended_ns(self) -> int | None:
+        return self.life.settled.at_ns if self.life.settled else None
 
     @property
     def evidence(self) -> tuple[int, ...]:
@@ -82,19 +90,23 @@ def fates(history: History) -> tuple[Fate, ...]:
     and clear a fast stack. Without a control, a request was not affected when it ended completely
     and its client was never without a token for longer than `settle_s`.
 
-    A request that never ended *hung* when `settle_s` was over since it was affected. Tokens that
-    still come, never `settle_s` apart, put the beginning of every such bound off, at the latest to
-    the moment at which it ended in the control: a long stream is not a hang, and a trickle is not
-    excused for ever.
+    Each affected request has one clock: it starts when the request was sent, or when the first of
+    the strikes that are charged with it began to hurt, if that was later. A strike that comes
+    afterwards does not start it again, or a harmless one would excuse a hang. All bounds of the
+    request count from there: `settle_s`, its guards' budgets, and the detection of alerts.
+
+    A request that never ended *hung* when `settle_s` was over. Tokens that still come, never
+    `settle_s` apart, put the beginning of every such bound off, at the latest to the moment at
+    which it ended in the control: a long stream is not a hang, and a trickle is not excused for
+    ever.
 
     An affected request was *caught* when it ended with an honest error, or late but completely,
-    and a guard's own event names it. The guard's budget counts from the moment at which the
-    request was affected, and both the event and the ending must be in it. Of several guards the
-    first in time counts, but those whose task is to clean up count last: a router that fails one
-    leg closes the other, and whoever frees its pages a millisecond later did not catch it. Where
-    no guard speaks, an honest error within `settle_s` names itself. What ended completely, late,
-    and unnamed, is *delayed* when the specification's `delay_s` tolerates it and *overran*
-    otherwise.
+    and a guard's own event names it; both the event and the ending must be in the guard's budget.
+    Of several guards the first in time counts, but those whose task is to clean up count last: a
+    router that fails one leg closes the other, and whoever frees its pages a millisecond later did
+    not catch it. A guard that came too late is as if it had not spoken. Where none speaks, an
+    honest error within `settle_s` names itself. What ended completely, late, and unnamed, is
+    *delayed* when the specification's `delay_s` tolerates it and *overran* otherwise.
     """
     reading = _Reading(history)
     return tuple(reading.fate(one) for one in history.lives.values() if not one.is_recovery)
@@ -107,29 +119,36 @@ class _Reading:
         self._specification = history.specification
         self._budgets = history.specification.budgets
         self._reference = history.reference
-        self._blows = blows(history)
+        self._charges = Charges(history)
         recover_ns = history.phase_ns("recover")
         self._horizon_ns = history.end_ns if recover_ns is None else recover_ns
 
     def fate(self, life: Life) -> Fate:
-        end_ns = life.settled.at_ns if life.settled else self._horizon_ns
-        to = charged(self._blows, life.sent.at_ns, end_ns)
-        strikes = tuple(one.strike for one in to)
-        settle_ns = ns(self._budgets.settle_s)
-        from_ns = affected_ns(life.sent.at_ns, end_ns, to, settle_ns)
+        settled = life.settled
+        if settled is not None and self._unaffected(life, settled):
+            return self._as_in_the_control(life, settled.at_ns)
+        end_ns = settled.at_ns if settled else self._horizon_ns
+        charge = self._charges.of_request(life, end_ns)
+        settle_ns, from_ns = ns(self._budgets.settle_s), charge.since_ns
         served = life.silence_ns(from_ns) < settle_ns
         since_ns = max(from_ns, self._excused_ns(life)) if served else from_ns
         after_s = seconds(max(0, end_ns - since_ns))
         times = since_ns, after_s, since_ns + settle_ns
-        if life.settled is None:
+        if settled is None:
             state = State.HUNG if end_ns >= since_ns + settle_ns else State.UNDECIDED
-            return Fate(life, state, strikes, *times)
-        if self._unaffected(life, life.settled):
-            return Fate(life, State.UNAFFECTED, strikes, *times)
-        guard = self._guard(life, life.settled, to, (from_ns, since_ns))
-        state, by = self._state(life, life.settled, guard, after_s)
+            return Fate(life, state, charge, *times)
+        guard = self._guard(life, settled, charge, (from_ns, since_ns))
+        state, by = self._state(life, settled, guard, after_s)
         caught_by = guard if state is State.CAUGHT else None
-        return Fate(life, state, strikes, *times, by, caught_by)
+        return Fate(life, state, charge, *times, by, caught_by)
+
+    def _as_in_the_control(self, life: Life, end_ns: int) -> Fate:
+        """Nothing happened to it that could be charged: these are the strikes that it met."""
+        sent_ns = life.sent.at_ns
+        met = Charge(self._charges.of_time(sent_ns, end_ns), sent_ns)
+        took_s = seconds(end_ns - sent_ns)
+        bound_ns = sent_ns + ns(self._budgets.settle_s)
+        return Fate(life, State.UNAFFECTED, met, sent_ns, took_s, bound_ns)
 
     def _excused_ns(self, life: Life) -> int:
         """Until when its tokens show that it was served."""
@@ -155,19 +174,18 @@ class _Reading:
         return seconds(settled.at_ns - life.sent.at_ns - usual_ns)
 
     def _guard(
-        self, life: Life, settled: Event, to: tuple[Blow, ...], clocks_ns: tuple[int, int]
+        self, life: Life, settled: Event, charge: Charge, clocks_ns: tuple[int, int]
     ) -> Event | None:
         """The first guard whose event names this request and that kept its budget, which counts
         from when it was affected, or last served if the guard spoke after that."""
         affected, served = clocks_ns
-        begin_ns = min((one.began_ns for one in to), default=life.sent.at_ns)
         # After a client has gone, cleaning up is a guard's whole task; else it comes too late
         # to be what ended the request.
         gone = ending(settled) is Ending.CANCELLED
         named = [
             event
             for event in life.guards
-            if event.at_ns >= begin_ns
+            if event.at_ns >= charge.since_ns
             and (event.at_ns <= settled.at_ns + ns(LOG_SLACK_S) or gone)
             and max(event.at_ns, settled.at_ns)
             <= (served if event.at_ns >= served else affected) + ns(self._budget_s(event))

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
-from chaos.case import FAULT_FREE, Case, cases
+from chaos.accusation import Accusation
+from chaos.case import LATE, Case, cases
 from chaos.clock import seconds
 from chaos.contracts import Oracle
+from chaos.detection import Detection
+from chaos.event import Event, Kind
 from chaos.facts import outcome
 from chaos.fate import Fate
 from chaos.garbage import uncollected
@@ -19,13 +23,14 @@ from chaos.oracles.liveness import EveryRequestSettles
 from chaos.oracles.recovery import ItServesAgain
 from chaos.oracles.resources import ResourcesReturn
 from chaos.oracles.signals import AlertsAreEvaluated
-from chaos.oracles.symptom import Symptom, sentence, unknown
+from chaos.oracles.symptom import sentence, unknown
 from chaos.oracles.tokens import RepliesAreTheControls
 from chaos.oracles.vacuity import EveryStrikeBites
 from chaos.stage import Stage
-from chaos.verdict import Finding, Outcome, Verdict
+from chaos.verdict import CONTROL, FAULT_FREE, Finding, Outcome, Verdict
 
 NAMED_MAX = 5
+WORDS_CHARS = 160  # of the last words of a node that died
 
 ORACLES: tuple[Oracle, ...] = (
     NothingIsMissing(),
@@ -45,11 +50,17 @@ def judge(history: History) -> tuple[Verdict, ...]:
     """One verdict per strike, in the order of the specification.
 
     Without strikes there is one, "fault-free". With strikes it is added when something happened
-    that none of them can be charged with. An oracle that fails is UNKNOWN for all of them.
+    that none of them can be charged with. The control is an experiment, too: where it was not
+    tolerated it is no reference, and the others are UNKNOWN. Its own verdict stands first, unless
+    that is UNKNOWN, too: then all that is known is the reason, which is the others' as well. An
+    oracle that fails is UNKNOWN for all of them.
     """
     try:
         with uncollected():
-            return tuple(_verdict(one) for one in cases(history))
+            control = _of_control(history)
+            told = [_verdict(one) for one in cases(history, control)]
+            first = [control] if control and control.outcome is not Outcome.UNKNOWN else []
+            return (*first, *(_after_deaths(one, history) for one in told))
     except Exception as error:  # noqa: BLE001 - the oracle is under suspicion, not the stack
         strikes = [one.strike for one in history.specification.strikes] or [FAULT_FREE]
         why = f"an oracle failed: {error!r}"
@@ -68,6 +79,37 @@ def _finding(oracle: Oracle, history: History) -> Finding:
         return unknown(oracle.name, f"the oracle failed: {error!r}")
 
 
+def _of_control(history: History) -> Verdict | None:
+    """The control's own verdict, where that is any but TOLERATED."""
+    control = history.control
+    if control is None:
+        return None
+    told = (_verdict(one) for one in cases(control, as_control=True))
+    bad = next((one for one in told if one.outcome is not Outcome.TOLERATED), None)
+    return None if bad is None else _after_deaths(replace(bad, strike=CONTROL), control)
+
+
+def _after_deaths(verdict: Verdict, history: History) -> Verdict:
+    """A node that nobody had told to die is named before all else: the rest may follow from it."""
+    deaths = history.of(Kind.DIED)
+    if not deaths:
+        return verdict
+    told = "; ".join(_death(one) for one in deaths[:NAMED_MAX])
+    seqs = {*verdict.evidence, *(one.seq for one in deaths)}
+    return replace(verdict, reason=f"{told}; {verdict.reason}", evidence=tuple(sorted(seqs)))
+
+
+def _death(event: Event) -> str:
+    detail = event.detail
+    part = f" ({detail['part']})" if detail.get("part") else ""
+    how = next(
+        (f"{n} {detail[n]}" for n in ("signal", "exit_code") if n in detail), "nobody knows how"
+    )
+    lines = str(detail.get("last_words") or "").strip().splitlines()
+    words = f": {lines[-1][:WORDS_CHARS]}" if lines else ""
+    return f"{event.about}{part} died by itself, {how.replace('_', ' ')}{words}"
+
+
 def _verdict(case: Case) -> Verdict:
     result = outcome(case.facts)
     return _TOLD[result](case, result)
@@ -76,34 +118,47 @@ def _verdict(case: Case) -> Verdict:
 def _unknown(case: Case, result: Outcome) -> Verdict:
     """The tool's own failure; what would have been concluded is kept in the text."""
     more = f"; and {len(case.holes) - NAMED_MAX} more" if len(case.holes) > NAMED_MAX else ""
-    seen = _about_requests(case)
-    return Verdict(
-        case.strike,
-        result,
-        "; ".join(case.holes[:NAMED_MAX]) + more + (f". Apart from that: {seen}" if seen else ""),
-        about=_ids(case.affected),
-        of_machine=case.of_machine,
-    )
+    reason = "; ".join(case.holes[:NAMED_MAX]) + more + _apart(case)
+    about, of_machine = _ids(case.affected), case.of_machine
+    return Verdict(case.strike, result, reason, about=about, of_machine=of_machine)
 
 
 def _no_op(case: Case, result: Outcome) -> Verdict:
-    return Verdict(case.strike, result, str(case.toothless), about=_ids(case.affected))
+    reason = str(case.toothless) + _apart(case)
+    return Verdict(case.strike, result, reason, about=_ids(case.affected))
+
+
+def _apart(case: Case) -> str:
+    """What was seen and may not be concluded."""
+    told = [one.symptom for some in case.accusations.values() for one in some]
+    seen = "; ".join(filter(None, (_about_requests(case), sentence(told))))
+    return f". Apart from that: {seen}" if seen else ""
 
 
 def _silent(case: Case, result: Outcome) -> Verdict:
-    late = f"; {_alert(case)}, too late" if case.firing else "; no alert fired"
-    return _of_requests(case, result, _about_requests(case) + late, None, case.affected[0].after_s)
+    late, untold = case.detected.first, case.detected.untold
+    told = f"{_alert(late)}, too late" if late else "no alert fired"
+    others = len([one for one in case.affected if one.state in LATE]) - len(untold)
+    of = f" for {', '.join(_ids(untold[:NAMED_MAX]))}" if others else ""
+    reason = f"{_about_requests(case)}; {told}{of}"
+    return _of_requests(case, result, reason, None, case.affected[0].after_s)
 
 
 def _surfaced(case: Case, result: Outcome) -> Verdict:
-    assert case.firing is not None
-    reason = f"{_alert(case)}; {_about_requests(case)}"
-    return _of_requests(case, result, reason, case.firing.alert, case.firing_after_s)
+    first = case.detected.first
+    assert first is not None
+    reason = f"{_alert(first)}; {_about_requests(case)}"
+    told = _of_requests(case, result, reason, first.firing.alert, first.after_s)
+    return replace(told, evidence=tuple(sorted({*told.evidence, *first.firing.evidence})))
 
 
 def _caught(case: Case, result: Outcome) -> Verdict:
-    by = "+".join(sorted({str(one.by) for one in case.affected}))
-    return _of_requests(case, result, _about_requests(case), by, case.affected[0].after_s)
+    affected = case.affected
+    by = "+".join(sorted({str(one.by) for one in affected}))
+    unnamed = len([one for one in affected if one.guard is None])
+    alone = f"; {unnamed} of {len(affected)} named by the reply alone, and by no guard"
+    reason = _about_requests(case) + (alone if unnamed else "")
+    return replace(_of_requests(case, result, reason, by, affected[0].after_s), unnamed=unnamed)
 
 
 def _tolerated(case: Case, result: Outcome) -> Verdict:
@@ -117,22 +172,22 @@ def _tolerated(case: Case, result: Outcome) -> Verdict:
     )  # fmt: skip
 
 
-def _of_symptoms(pick: Callable[[Case], tuple[Symptom, ...]]) -> Callable[[Case, Outcome], Verdict]:
-    def told(case: Case, result: Outcome) -> Verdict:
-        symptoms, touched = pick(case), case.touched
-        stood = touched[0].stage if touched else None
-        return Verdict(
-            case.strike,
-            result,
-            sentence(symptoms),
-            by=symptoms[0].by,
-            evidence=tuple(sorted({seq for one in symptoms for seq in one.evidence})),
-            after_s=max(0.0, seconds(max(one.at_ns for one in symptoms) - case.since_ns)),
-            stage=stood or _WHERE[result].value,
-            about=tuple(dict.fromkeys((*_ids(touched), *(one.about for one in symptoms)))),
-        )
-
-    return told
+def _accused(case: Case, result: Outcome) -> Verdict:
+    told: Sequence[Accusation] = case.accusations[result]
+    symptoms, touched = [one.symptom for one in told], case.touched
+    stood = touched[0].stage if touched else None
+    together = sorted({name for one in told for name in one.strikes} - {case.strike})
+    return Verdict(
+        case.strike,
+        result,
+        sentence(symptoms) + _shared(together),
+        by=symptoms[0].by,
+        evidence=tuple(sorted({seq for one in symptoms for seq in one.evidence})),
+        after_s=max(0.0, seconds(max(one.at_ns for one in symptoms) - case.since_ns)),
+        stage=stood or _WHERE[result].value,
+        about=tuple(dict.fromkeys((*_ids(touched), *(one.about for one in symptoms)))),
+        together=tuple(together),
+    )
 
 
 def _of_requests(
@@ -140,24 +195,25 @@ def _of_requests(
 ) -> Verdict:
     affected = case.affected
     together = sorted({one for fate in affected for one in fate.strikes} - {case.strike})
-    shared = f" (charged together with {', '.join(together)})" if together else ""
-    firing = case.firing.evidence if case.firing and result is Outcome.SURFACED else ()
     return Verdict(
         case.strike,
         result,
-        reason + shared,
+        reason + _shared(together),
         by,
         after_s,
-        tuple(sorted({seq for one in affected for seq in one.evidence} | set(firing))),
+        tuple(sorted({seq for one in affected for seq in one.evidence})),
         affected[0].stage,
         _ids(affected),
         tuple(together),
     )
 
 
-def _alert(case: Case) -> str:
-    assert case.firing is not None
-    return f"{case.firing.alert} fired on {case.firing.about} {case.firing_after_s:.2f} s after"
+def _shared(together: Sequence[str]) -> str:
+    return f" (charged together with {', '.join(together)})" if together else ""
+
+
+def _alert(told: Detection) -> str:
+    return f"{told.firing.alert} fired on {told.firing.about} {told.after_s:.2f} s after"
 
 
 def _about_requests(case: Case) -> str:
@@ -169,7 +225,10 @@ def _about_requests(case: Case) -> str:
 def _sentence(fate: Fate) -> str:
     stage = f" in {fate.stage}" if fate.stage else ""
     by = f" by {fate.by}" if fate.by else ""
-    return f"{fate.life.request_id} {fate.state.value}{by} after {fate.after_s:.2f} s{stage}"
+    beside = ", which no strike could touch" if fate.charge.innocent else ""
+    return (
+        f"{fate.life.request_id} {fate.state.value}{by} after {fate.after_s:.2f} s{stage}{beside}"
+    )
 
 
 def _ids(some: Sequence[Fate]) -> tuple[str, ...]:
@@ -189,11 +248,11 @@ _TOLD: Mapping[Outcome, Callable[[Case, Outcome], Verdict]] = {
     Outcome.UNKNOWN: _unknown,
     Outcome.NO_OP: _no_op,
     Outcome.SILENT: _silent,
-    Outcome.WRONG: _of_symptoms(lambda case: case.wrong),
-    Outcome.NOT_RECOVERED: _of_symptoms(lambda case: case.unrecovered),
-    Outcome.MISROUTED: _of_symptoms(lambda case: case.misrouted),
-    Outcome.LEAKED: _of_symptoms(lambda case: case.leaked),
-    Outcome.FALSE_ALARM: _of_symptoms(lambda case: case.false_alarms),
+    Outcome.WRONG: _accused,
+    Outcome.NOT_RECOVERED: _accused,
+    Outcome.MISROUTED: _accused,
+    Outcome.LEAKED: _accused,
+    Outcome.FALSE_ALARM: _accused,
     Outcome.SURFACED: _surfaced,
     Outcome.CAUGHT: _caught,
     Outcome.TOLERATED: _tolerated,

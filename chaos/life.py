@@ -33,6 +33,14 @@ class Life:
         gaps = (end - max(sign, since_ns) for sign, end in zip(self.signs_ns, ends, strict=True))
         return max(0, *gaps)
 
+    def hung_ns(self, bound_ns: int) -> int | None:
+        """When its client had heard nothing for that long; None: it never came to that."""
+        ends = (*self.signs_ns[1:], self.settled.at_ns if self.settled else None)
+        for sign_ns, end_ns in zip(self.signs_ns, ends, strict=True):
+            if end_ns is None or end_ns - sign_ns >= bound_ns:
+                return sign_ns + bound_ns
+        return None
+
     @property
     def is_recovery(self) -> bool:
         return self.request_id.startswith(RECOVER)

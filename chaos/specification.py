@@ -48,6 +48,9 @@ class Alert:
     It fires when a reading whose name matches `reading` (a glob over "node/metric") satisfies
     `op threshold` in every sample for `for_s`. "pinned": non-zero and unchanged for `for_s`.
     "unreadable": the probe got no answer for `for_s` (threshold is ignored).
+
+    It tells of the requests that have to do with the node or the link in the reading's name; with
+    `whole_stack` it tells of every request.
     """
 
     name: str
@@ -55,6 +58,7 @@ class Alert:
     op: str  # "<" | "<=" | "==" | ">=" | ">" | "pinned" | "unreadable"
     threshold: float = 0.0
     for_s: float = 0.5
+    whole_stack: bool = False
 
     def __post_init__(self) -> None:
         if self.op not in {"<", "<=", "==", ">=", ">", "pinned", "unreadable"}:
@@ -69,8 +73,9 @@ class StrikeSpec:
     kind: FaultKind
     trigger: str
     for_s: float
-    nodes: tuple[str, ...] = ()  # those it hurts; empty: every node that its id names
+    nodes: tuple[str, ...] = ()  # those it hurts; empty: those of its proof, or that its id names
     alive: bool = False  # it only slows: whatever it touches still makes progress
+    about: tuple[str, ...] = ()  # requests that it may hurt, as globs; empty: those on its nodes
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,13 @@ Object = Mapping[str, object]
 def to_json(specification: Specification) -> dict[str, object]:
     told = asdict(specification)
     told["strikes"] = [
-        {**asdict(one), "stage": one.stage.value, "kind": one.kind.value, "nodes": list(one.nodes)}
+        {
+            **asdict(one),
+            "stage": one.stage.value,
+            "kind": one.kind.value,
+            "nodes": list(one.nodes),
+            "about": list(one.about),
+        }
         for one in specification.strikes
     ]
     told["allowed"] = [
@@ -58,13 +64,11 @@ def _alert(told: Object) -> Alert:
         str(told["op"]),
         _number(told["threshold"]),
         _number(told["for_s"]),
+        whole_stack=told.get("whole_stack") is True,
     )
 
 
 def _strike(told: Object) -> StrikeSpec:
-    nodes = told.get("nodes", [])
-    if not isinstance(nodes, list):
-        raise TypeError(f"nodes must be a list, not {nodes!r}")
     return StrikeSpec(
         str(told["strike"]),
         str(told["fault"]),
@@ -72,9 +76,18 @@ def _strike(told: Object) -> StrikeSpec:
         FaultKind(told["kind"]),
         str(told["trigger"]),
         _number(told["for_s"]),
-        tuple(str(node) for node in cast("list[object]", nodes)),
+        _texts(told, "nodes"),
         alive=told.get("alive") is True,
+        about=_texts(told, "about"),
     )
+
+
+def _texts(told: Object, name: str) -> tuple[str, ...]:
+    """A list of texts that may be missing."""
+    texts = told.get(name, [])
+    if not isinstance(texts, list):
+        raise TypeError(f"{name} must be a list, not {texts!r}")
+    return tuple(str(one) for one in cast("list[object]", texts))
 
 
 def _allowed(told: Object) -> Allowed:

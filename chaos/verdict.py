@@ -43,11 +43,15 @@ class Outcome(Enum):
 
 
 BROKEN = frozenset({Outcome.NO_OP, Outcome.UNKNOWN})
+# Verdicts that are about no strike: of what none of them can have done, and of the control.
+FAULT_FREE = "fault-free"
+CONTROL = "control"
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of one strike, or of the fault-free experiment when there was none."""
+    """What became of one strike; of what no strike can have done ("fault-free"); or of the control,
+    where that is no reference."""
 
     strike: str
     outcome: Outcome
@@ -57,8 +61,9 @@ class Verdict:
     evidence: tuple[int, ...] = ()
     stage: str | None = None  # where the worst affected request stood
     about: tuple[str, ...] = ()  # the affected requests
-    together: tuple[str, ...] = ()  # other strikes that the same requests are charged to
+    together: tuple[str, ...] = ()  # other strikes that the same is charged to
     of_machine: bool = False  # UNKNOWN, and by nothing but a busy machine: it may be played again
+    unnamed: int = 0  # affected requests that only their own honest error told of, and no guard
 
     def __str__(self) -> str:
         by = f" by {self.by}" if self.by else ""

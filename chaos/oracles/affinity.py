@@ -15,8 +15,9 @@ from chaos.oracles.symptom import Symptom, holds, unknown, violated
 from chaos.stage import FaultKind, Stage
 from chaos.verdict import Finding
 
-STICKY = "sticky_sessions"  # the guard whose budget is the bound in which a key must move
-MOVES_S = 3.0  # that bound where the guard is off, and has none
+STICKY = "sticky_sessions"  # the guard that moves a key
+NOTICES = "router_health"  # the guard that tells it that a worker is dead
+MOVES_S = 3.0  # in which a key must move, where its guard is off and has no budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +30,13 @@ class KeysStay:
     turns form a sequence of workers, and:
 
     - *it stays*: a turn on another worker than the turn before is allowed only when a strike had
-      touched the worker that was left, before the new turn came in; one touch excuses one
-      departure. Coming home, back to the key's first worker after a departure that was allowed,
-      is allowed too: consistent hashing does it by its definition;
+      touched the worker that was left, before the new turn came in. While the strike lasts, it
+      excuses every departure; when it is over, the first one. Coming home, back to the key's first
+      worker after a departure that was allowed, is allowed too: consistent hashing does it by its
+      definition;
     - *it moves*: a turn that was sent later than the bound after its worker was killed, and before
-      that was undone, must reach another worker of the role, if there is one.
+      that was undone, must reach another worker of the role, if there is one. Nobody can move it
+      before the router's health checks have seen the death, and these have a budget of their own.
     """
 
     name: str = "affinity"
@@ -56,14 +59,18 @@ class _Turn:
     intake: Event
 
 
+Sequences = Mapping[tuple[str, str], list[_Turn]]  # by routing key and role
+
+
 def symptoms(history: History) -> tuple[Symptom, ...]:
     struck = tuple(one for one in blows(history) if one.struck)
+    sequences = _sequences(history)
     found = [
         one
-        for key_and_role, turns in sorted(_sequences(history).items())
+        for key_and_role, turns in sorted(sequences.items())
         for one in _strays(key_and_role[0], turns, struck)
     ]
-    return (*found, *_prisoners(history, struck))
+    return (*found, *_prisoners(history, struck, sequences))
 
 
 def unproven(history: History) -> str | None:
@@ -81,7 +88,7 @@ def _role(worker: str) -> str:
     return worker.rpartition("-")[0] or worker
 
 
-def _sequences(history: History) -> Mapping[tuple[str, str], list[_Turn]]:
+def _sequences(history: History) -> Sequences:
     sequences: defaultdict[tuple[str, str], list[_Turn]] = defaultdict(list)
     for life in _keyed(history):
         for event in life.stages:
@@ -114,8 +121,9 @@ def _excuse(
     left: str, at_ns: int, struck: Sequence[Blow], excused: set[tuple[str, str]]
 ) -> tuple[str, str] | None:
     for blow in struck:
-        fresh = (blow.strike, left) not in excused
-        if fresh and blow.began_ns <= at_ns and blow.touches(left):
+        if blow.began_ns is None or blow.began_ns > at_ns or not blow.touches(left):
+            continue
+        if at_ns <= blow.end_ns or (blow.strike, left) not in excused:
             return (blow.strike, left)
     return None
 
@@ -123,35 +131,40 @@ def _excuse(
 def _stray(key: str, before: _Turn, turn: _Turn) -> Symptom:
     reason = f"left {before.worker}, which was healthy, for {turn.worker}: {turn.life.request_id}"
     evidence = (before.intake.seq, turn.intake.seq)
-    return Symptom(f"key {key}", reason, before.intake.at_ns, turn.intake.at_ns, evidence)
+    span_ns = before.intake.at_ns, turn.intake.at_ns
+    return Symptom(f"key {key}", reason, *span_ns, evidence, node=before.worker)
 
 
-def _prisoners(history: History, struck: Sequence[Blow]) -> Iterator[Symptom]:
+def _prisoners(history: History, struck: Sequence[Blow], sequences: Sequences) -> Iterator[Symptom]:
     """Turns that a dead worker kept."""
-    bound_ns = ns(history.specification.guards.get(STICKY, MOVES_S))
+    guards = history.specification.guards
+    bound_ns = ns(max(guards.get(STICKY, MOVES_S), guards.get(NOTICES, 0.0)))
     workers = _workers(history)
     for blow in struck:
-        if blow.spec.kind is not FaultKind.KILLED or blow.struck is None:
+        if blow.spec.kind is not FaultKind.KILLED or blow.struck is None or blow.began_ns is None:
             continue
         for dead in sorted(one for one in workers if blow.touches(one)):
             if any(_role(one) == _role(dead) and not blow.touches(one) for one in workers):
-                yield from _kept(history, blow, blow.struck.at_ns + bound_ns, dead)
+                home = _keys_of(sequences, dead, blow.began_ns)
+                yield from _kept(history, (blow.struck.at_ns + bound_ns, blow.end_ns), dead, home)
 
 
-def _kept(history: History, blow: Blow, from_ns: int, dead: str) -> Iterator[Symptom]:
-    home = _keys_of(history, dead, blow.began_ns)
+def _kept(
+    history: History, late_ns: tuple[int, int], dead: str, home: frozenset[str]
+) -> Iterator[Symptom]:
     for life in _keyed(history):
-        late = from_ns < life.sent.at_ns < blow.end_ns
+        late = late_ns[0] < life.sent.at_ns < late_ns[1]
         if late and life.routing_key in home and not _served(life, _role(dead)):
             reason = f"was still sent to {dead}, which was dead: {life.request_id} reached nobody"
             key = f"key {life.routing_key}"
-            yield Symptom(key, reason, life.sent.at_ns, life.sent.at_ns, (life.sent.seq,))
+            at_ns = life.sent.at_ns
+            yield Symptom(key, reason, at_ns, at_ns, (life.sent.seq,), node=dead)
 
 
-def _keys_of(history: History, worker: str, before_ns: int) -> frozenset[str]:
+def _keys_of(sequences: Sequences, worker: str, before_ns: int) -> frozenset[str]:
     """The keys whose last turn before this moment was on this worker."""
     keys: set[str] = set()
-    for (key, role), turns in _sequences(history).items():
+    for (key, role), turns in sequences.items():
         earlier = [one for one in turns if one.intake.at_ns < before_ns]
         if role == _role(worker) and earlier and earlier[-1].worker == worker:
             keys.add(key)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -11,8 +11,10 @@ from chaos.blow import blows
 from chaos.clock import ns
 from chaos.ending import Ending, ending
 from chaos.event import SETTLED, Event, Kind, number
+from chaos.fate import Fate, State, fates
 from chaos.history import History
 from chaos.life import Life, base_id
+from chaos.oracles import recovery
 from chaos.oracles.signals import firings
 from chaos.oracles.symptom import holds, unknown
 from chaos.verdict import Finding
@@ -28,7 +30,8 @@ class NothingIsMissing:
     A tool that erred, a trace with a hole, a load generator whose own loop was late, an engine
     that the machine did not let run, a run that never came to its end, a control that failed: each
     makes every verdict UNKNOWN, the accusing ones too. The control is looked at as closely as the
-    run: a slow one would excuse anything, and so would one whose own requests failed.
+    run: a slow one would excuse anything, and so would one whose own requests failed. (What else
+    may be wrong with it is the control's own verdict: see chaos.judge.)
     """
 
     name: str = "completeness"
@@ -40,7 +43,7 @@ class NothingIsMissing:
 
 
 def holes(history: History) -> tuple[str, ...]:
-    found = [*_of_one(history), *_unsent(history)]
+    found = [*holes_of_one(history)]
     if history.control is not None:
         found += [f"in the control, {why}" for why in flaws(history.control)]
     elif history.specification.strikes:
@@ -51,17 +54,17 @@ def holes(history: History) -> tuple[str, ...]:
 def of_the_machine(history: History) -> frozenset[str]:
     """Those of the holes that a busy machine makes, and neither the stack nor our tool: somebody
     got no core in time. The same experiment may be whole when it is played again."""
-    control = (f"in the control, {why}" for why in _late(history.control or history))
-    return frozenset([*_late(history), *control])
+    return frozenset(_late(history))
 
 
 def flaws(control: History) -> tuple[str, ...]:
     """Why nothing may be compared with this fault-free run."""
     hung = (f"{one} hung" for one in _hung(control))
-    return (*_of_one(control), *hung, *_failed(control))
+    return (*holes_of_one(control), *hung, *failed(control))
 
 
-def _of_one(history: History) -> Iterator[str]:
+def holes_of_one(history: History) -> Iterator[str]:
+    """What is missing of this run itself."""
     for event in history.of(Kind.TOOL_ERROR):
         why = event.detail.get("why")
         yield f"the tool itself failed at event {event.seq}: {event.about}: {why}"
@@ -76,31 +79,52 @@ def _of_one(history: History) -> Iterator[str]:
     yield from _torn(history)
     yield from _twice(history)
     yield from _unhealed(history)
+    yield from _unsent(history)
 
 
 def _late(history: History) -> Iterator[str]:
     bound_s = history.specification.budgets.lag_s
     late_by = [(number(one, "lag_s"), one) for one in history.of(Kind.LAG)]
-    lags = [(s, one.seq, one.about) for s, one in late_by if s > bound_s and _met(history, one, s)]
+    late_by = [(s, one) for s, one in late_by if s > bound_s]
+    waits = _waits(history) if late_by else []
+    lags = [(s, e.seq, e.about) for s, e in late_by if _met(history, e, s, waits)]
     if lags:
         worst_s, seq, whose = max(lags)
         late = "our load generator was late by" if whose == OURS else f"{whose} waited for a core"
         yield f"{late} {worst_s:.2f} s at event {seq} (lag_s={bound_s:g})"
 
 
-def _met(history: History, lag: Event, lag_s: float) -> bool:
+def _met(history: History, lag: Event, lag_s: float, waits: Sequence[tuple[int, int]]) -> bool:
     """Whether a request waited, or was to be sent, or an alert was about to fire, while somebody
     was late: else it changed no time that anything is judged by."""
     begin_ns = lag.at_ns - ns(lag_s + TOLD_WITHIN_S)
     end_ns = lag.at_ns + ns(history.specification.budgets.lag_s)
-    waited = any(
-        one.sent.at_ns <= end_ns and (one.settled is None or one.settled.at_ns >= begin_ns)
-        for one in history.lives.values()
-    )
+    if any(sent_ns <= end_ns and until_ns >= begin_ns for sent_ns, until_ns in waits):
+        return True
     longest_s = max((one.for_s for one in history.specification.alerts), default=0.0)
-    return waited or any(
-        begin_ns <= one.at_ns <= end_ns + ns(longest_s) for one in firings(history)
-    )
+    return any(begin_ns <= one.at_ns <= end_ns + ns(longest_s) for one in firings(history))
+
+
+def _waits(history: History) -> list[tuple[int, int]]:
+    """From when to when each request waited for something that was not decided yet. A hang is
+    decided when its bound is over, and the time in which an alert counts: a lag that comes later
+    does not unsay it. What was served after healing was served, however late we were."""
+    detect_ns = ns(history.specification.budgets.detect_s)
+    waits = [(one.life.sent.at_ns, _decided_ns(one, detect_ns)) for one in fates(history)]
+    unserved = {one.about for one in recovery.symptoms(history)}
+    probes = [
+        (one.sent.at_ns, one.settled.at_ns if one.settled else history.end_ns)
+        for one in history.lives.values()
+        if one.is_recovery and (one.settled is None or one.request_id in unserved)
+    ]
+    return [*waits, *probes]
+
+
+def _decided_ns(fate: Fate, detect_ns: int) -> int:
+    decided_ns = max(fate.bound_ns, fate.since_ns + detect_ns)
+    if fate.ended_ns is None:
+        return decided_ns
+    return min(fate.ended_ns, decided_ns) if fate.state is State.OVERRAN else fate.ended_ns
 
 
 def _torn(history: History) -> Iterator[str]:
@@ -112,13 +136,14 @@ def _torn(history: History) -> Iterator[str]:
 
 
 def _twice(history: History) -> Iterator[str]:
-    """A request has one beginning and at most one end: two histories are in one file, or our load
-    generator erred."""
-    ends = (one for kind in SETTLED for one in history.of(kind))
-    for what, events in (("was sent", history.of(Kind.SENT)), ("ended", ends)):
-        for about, count in Counter(one.about for one in events).items():
-            if count > 1:
-                yield f"{about} {what} {count} times"
+    """A request is sent once and ends at most once: else two are told under one name."""
+    sent = Counter(one.about for one in history.of(Kind.SENT))
+    ended = Counter(one.about for kind in SETTLED for one in history.of(kind))
+    if len(sent) < sent.total():
+        yield from (f"{one} was sent {count} times" for one, count in sent.items() if count > 1)
+    if len(ended) < ended.total():
+        yield from (f"{one} ended {count} times" for one, count in ended.items() if count > 1)
+    yield from (f"{one} ended, and was never sent" for one in ended.keys() - sent.keys())
 
 
 def _digest(life: Life) -> str:
@@ -147,7 +172,7 @@ def _unsent(history: History) -> Iterator[str]:
         yield f"{len(gone)} requests were never sent: {', '.join(gone[:5])}"
 
 
-def _failed(control: History) -> Iterator[str]:
+def failed(control: History) -> Iterator[str]:
     """A request that fails without a fault could fail in the run, too, and count as unaffected."""
     for life in control.lives.values():
         if life.settled is None or life.is_recovery:

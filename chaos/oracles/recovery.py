@@ -22,7 +22,9 @@ class ItServesAgain:
 
     The lone request alone is not enough: a stack that lost half of its slots serves it in no time.
     The capacity probe alone is not enough either: when it fails nobody knows whether anything at
-    all works. So both, in this order, into a stack that is otherwise idle.
+    all works. So both, in this order, into a stack that is otherwise idle. Each must be served in
+    the time that it took after the control's load, and at most `delay_s` more: a stack that serves
+    one after the other has lost its capacity, though it serves them all.
     """
 
     name: str = "recovery"
@@ -68,10 +70,22 @@ def _probes(history: History) -> tuple[Life, ...]:
 def _failure(life: Life, history: History) -> str | None:
     if life.settled is not None:
         ended = ending(life.settled)
-        return None if ended is Ending.COMPLETE else f"ended with {_why(life)}"
+        return _slowness(life, history) if ended is Ending.COMPLETE else f"ended with {_why(life)}"
     waited_s = seconds(history.end_ns - life.sent.at_ns)
     bound_s = history.specification.budgets.recover_s
     return f"had no answer after {waited_s:.2f} s" if waited_s >= bound_s else None
+
+
+def _slowness(life: Life, history: History) -> str | None:
+    """That it took longer than in the control by more than is tolerated."""
+    same = history.reference(life)
+    if life.settled is None or same is None or same.settled is None:
+        return None
+    took_s = seconds(life.settled.at_ns - life.sent.at_ns)
+    usual_s = seconds(same.settled.at_ns - same.sent.at_ns)
+    if took_s - usual_s <= history.specification.budgets.delay_s:
+        return None
+    return f"took {took_s:.2f} s, and {usual_s:.2f} s in the control"
 
 
 def _why(life: Life) -> str:

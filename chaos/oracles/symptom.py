@@ -18,6 +18,7 @@ class Symptom:
     at_ns: int
     evidence: tuple[int, ...] = ()
     by: str | None = None
+    node: str | None = None  # the node that it happened to, where it is about one
 
     def __str__(self) -> str:
         return f"{self.about} {self.reason}"

@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from chaos.blow import Blow, blows
+from chaos.clock import ns, seconds
+from chaos.ending import Ending, ending
+from chaos.event import Event
 from chaos.history import History
+from chaos.life import Life
 from chaos.oracles.symptom import holds, unknown
 from chaos.verdict import Finding
 
@@ -15,8 +19,9 @@ class EveryStrikeBites:
     """Guards every other finding: a run in which nothing was hurt proves nothing.
 
     A strike is vacuous when it never began, when neither of its proofs shows that it took effect,
-    or when it took effect on a stack in which no request lived then or was sent later. All three
-    look like a stack that tolerates everything.
+    or when it took effect on a stack in which no request lived then or was sent later, or none but
+    those that had hung already. All of these look like a stack that tolerates everything, and so
+    does one that took so long to enter that every request had ended by then.
     """
 
     name: str = "vacuity"
@@ -26,23 +31,55 @@ class EveryStrikeBites:
         if not struck:
             return unknown(self.name, "no strike was planned")
         idle = {one.strike: why for one in struck if (why := toothless(history, one))}
-        if idle:
-            told = "; ".join(f"{strike} {why}" for strike, why in idle.items())
-            return unknown(self.name, told, tuple(idle))
+        late = {one.strike: why for one in struck if (why := unsure(history, one))}
+        if idle or late:
+            told = [*(f"{strike} {why}" for strike, why in idle.items()), *late.values()]
+            return unknown(self.name, "; ".join(told), (*idle, *late))
         return holds(self.name, f"all {len(struck)} strikes took effect")
 
 
 def toothless(history: History, blow: Blow) -> str | None:
     """Why this strike proves nothing, or None."""
-    if blow.struck is None:
+    if blow.struck is None or blow.began_ns is None:
         return f"never began: its trigger did not come ({blow.spec.trigger})"
     if not blow.bit:
         return "began, and nothing shows that it took effect"
-    if not any(_met(history, request_id, blow) for request_id in history.lives):
-        return "took effect when every request had ended"
+    if not _witnesses(history, blow.began_ns):
+        return "took effect when every request had ended, or hung already"
     return None
 
 
-def _met(history: History, request_id: str, blow: Blow) -> bool:
-    life = history.lives[request_id]
-    return not life.is_recovery and (life.settled is None or life.settled.at_ns >= blow.began_ns)
+def unsure(history: History, blow: Blow) -> str | None:
+    """Why nobody can tell whether a request met this strike, or None: all that lived while it
+    entered had ended well when it was done, and may have ended before anything hurt."""
+    if blow.struck is None or blow.began_ns is None:
+        return None
+    met = _witnesses(history, blow.began_ns)
+    entered_ns = blow.struck.at_ns
+    if not met or any(one.settled is None or _failed(one.settled) for one in met):
+        return None
+    if any(one.settled is not None and one.settled.at_ns >= entered_ns for one in met):
+        return None
+    took_s = seconds(entered_ns - blow.began_ns)
+    return f"{blow.strike} took {took_s:.2f} s to enter, and every request ended well meanwhile"
+
+
+def _witnesses(history: History, began_ns: int) -> list[Life]:
+    """The requests of the load that lived then, or were sent later, and had not hung already."""
+    settle_ns = ns(history.specification.budgets.settle_s)
+    return [
+        one
+        for one in history.lives.values()
+        if not one.is_recovery
+        and (one.settled is None or one.settled.at_ns >= began_ns)
+        and not _had_hung(one, began_ns, settle_ns)
+    ]
+
+
+def _had_hung(life: Life, at_ns: int, settle_ns: int) -> bool:
+    hung_ns = life.hung_ns(settle_ns) if life.sent.at_ns + settle_ns <= at_ns else None
+    return hung_ns is not None and hung_ns <= at_ns
+
+
+def _failed(settled: Event) -> bool:
+    return ending(settled) is not Ending.COMPLETE

@@ -13,12 +13,12 @@ from tests.chaos.fake_stack import Crowd, FakeClients, FakeStack
 
 BUDGETS = Budgets(
     service_s=0.3,
-    settle_s=0.2,
+    settle_s=0.8,
     detect_s=0.3,
     trigger_s=0.3,
     heal_s=0.3,
-    converge_s=0.3,
-    recover_s=0.3,
+    converge_s=0.9,
+    recover_s=0.8,
 )
 ALERT = Alert("inflight", "prefill-0/inflight", ">", 0.5, 0.1)
 

@@ -1,51 +1,45 @@
-"""Goal: a strike is charged with what it did, and with nothing else. Method: by hand."""
+"""Goal: what a strike hit is read from the history. Method: by hand."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from chaos.blow import affected_ns, blows, charged
-from chaos.clock import NS_PER_S, ns
+from chaos.blow import Blow, blows
+from chaos.clock import ns
+from chaos.route import route
+from chaos.specification import StrikeSpec
 from tests.chaos.table import BEGIN_NS, history, strike
 
-TWO = history(
-    """
-    2.0 fault struck S1 bit=true entry_s=1.0
-    4.0 fault healed S1 bit=true
-    6.0 fault struck S2 bit=true
-    9.0 run   phase  done
-    """,
-    strikes=[strike("S1"), strike("S2"), strike("S3")],
+HERE = (
+    "1.1 decode-0 stage r1 stage=intake attempt=7\n 1.1 prefill-0 stage r1 stage=intake attempt=7"
 )
 
 
-def at(seconds: float) -> int:
-    return BEGIN_NS + ns(seconds)
+def one(name: str, struck: str = "", spec: StrikeSpec | None = None) -> Blow:
+    (blow,) = blows(history(f"{struck}\n 9 run phase done", strikes=[spec or strike(name)]))
+    return blow
 
 
-@pytest.mark.parametrize(
-    ("begin_s", "end_s", "expected"),
-    [
-        (0.0, 0.9, []),  # before the first began to enter
-        (0.0, 1.0, ["S1"]),  # while it entered
-        (4.0, 5.0, ["S1"]),
-        (4.5, 5.0, ["S1"]),  # afterwards: what it left behind
-        (4.5, 6.0, ["S2"]),  # one that lasts goes before one that is over
-        (3.0, 7.0, ["S1", "S2"]),
-        (8.0, 9.0, ["S2"]),  # never undone: it lasts to the end
-    ],
-)
-def test_whoever_was_active_is_charged_else_whoever_was_before(
-    begin_s: float, end_s: float, expected: list[str]
-) -> None:
-    assert [one.strike for one in charged(blows(TWO), at(begin_s), at(end_s))] == expected
+def may_touch(blow: Blow, *lines: str, request_id: str = "r1") -> bool:
+    table = "\n".join((f"1.0 client sent {request_id}", *lines)).replace(" r1 ", f" {request_id} ")
+    life = history(table).lives[request_id]
+    return blow.may_touch(life, route(life))
 
 
 def test_a_strike_that_never_began_is_there_and_did_not_bite() -> None:
-    assert [(one.strike, one.bit) for one in blows(TWO)] == [
-        ("S1", True),
-        ("S2", True),
-        ("S3", False),
+    two = history(
+        """
+        2.0 fault struck S1 bit=true entry_s=1.0
+        4.0 fault healed S1 bit=true
+        9.0 run   phase  done
+        """,
+        strikes=[strike("S1"), strike("S2")],
+    )
+    assert [(b.strike, b.bit, b.began_ns, b.end_ns) for b in blows(two)] == [
+        ("S1", True, BEGIN_NS + ns(1), BEGIN_NS + ns(4)),
+        ("S2", False, None, BEGIN_NS + ns(9)),
     ]
 
 
@@ -58,47 +52,64 @@ def test_a_strike_that_never_began_is_there_and_did_not_bite() -> None:
         ("kill old-decode-0", (), []),
         ("kill decode-0-old", (), []),
         ("kill decode-0", ("prefill-0",), ["prefill-0"]),
+        ("SGLANG_X=512 on decode", (), ["decode-0"]),  # a role: each node of it
+        ("SGLANG_X=512 on decode", ("decode-0", "decode-1"), ["decode-0"]),
     ],
 )
 def test_a_strike_touches_the_nodes_of_its_specification_or_its_name(
     name: str, nodes: tuple[str, ...], touched: list[str]
 ) -> None:
-    (blow,) = blows(history("0 run phase done", strikes=[strike(name, nodes=nodes)]))
-    assert [one for one in ("decode-0", "prefill-0") if blow.touches(one)] == touched
-
-
-def test_the_proofs_own_node_goes_before_the_name() -> None:
-    told = history("1 fault struck 'kill a-0' bit=true node=b-0", strikes=[strike("kill a-0")])
-    (blow,) = blows(told)
-    assert (blow.touches("a-0"), blow.touches("b-0")) == (False, True)
-
-
-def test_a_link_that_the_seed_chose_tells_which_nodes_were_touched() -> None:
-    """The name says only "prefill->decode/kv": whoever left decode-1 would be a stray."""
-    name = "stall prefill->decode/kv"
-    chosen = f"1 fault struck '{name}' bit=true link='prefill-0->decode-1/kv'"
-    (blow,) = blows(history(chosen, strikes=[strike(name)]))
-    nodes = ("prefill-0", "decode-1", "decode-0")
-    assert [blow.touches(one) for one in nodes] == [True, True, False]
+    blow = one(name, spec=strike(name, nodes=nodes))
+    assert [node for node in ("decode-0", "prefill-0") if blow.touches(node)] == touched
 
 
 @pytest.mark.parametrize(
-    ("sent_s", "end_s", "expected_s"),
+    ("told", "touched"),
     [
-        (0.0, 1.5, 0.0),  # ended before it was struck
-        (0.0, 5.0, 2.0),  # struck after it was sent
-        (3.0, 5.0, 3.0),  # sent after the strike
-        (0.0, 8.0, 6.0),  # the second strike came before the first one's time was over
+        ("node=b-0", ["b-0"]),
+        ("link='a-1->b-0/kv'", ["b-0"]),  # the name says only which roles
+        ("nodes='a-0 b-0' node=a-0", ["a-0", "b-0"]),
+        ("nodes=a-0,b-0", ["a-0", "b-0"]),
     ],
 )
-def test_an_affected_request_counts_from_being_sent_or_struck(
-    sent_s: float, end_s: float, expected_s: float
+def test_the_proof_goes_before_the_name(told: str, touched: list[str]) -> None:
+    blow = one("kill c-0", f"1 fault struck 'kill c-0' bit=true {told}")
+    assert [node for node in ("a-0", "b-0", "c-0") if blow.touches(node)] == touched
+
+
+@pytest.mark.parametrize(
+    ("name", "touches"),
+    [
+        ("S1", True),  # nobody knows what it hit
+        ("kill decode-0", True),
+        ("kill decode-1", False),
+        ("kill decode", True),
+        ("kill router", True),
+        ("latency on prefill-0->decode-0/kv", True),
+        ("latency on prefill-0->decode-1/kv", False),  # a link touches who uses both of its ends
+        ("latency on prefill-1->decode-0/kv", False),
+        ("latency on router->decode-0", True),
+    ],
+)
+def test_a_strike_may_touch_the_requests_that_have_to_do_with_what_it_hit(
+    name: str,
+    touches: bool,  # noqa: FBT001 - a row of the table
 ) -> None:
-    to = [one for one in blows(TWO) if one.struck]
-    assert affected_ns(at(sent_s), at(end_s), to, ns(5)) == at(expected_s)
+    assert may_touch(one(name), HERE) is touches
 
 
-def test_a_second_strike_does_not_start_the_count_again_when_it_was_over() -> None:
-    to = [one for one in blows(TWO) if one.struck]
-    assert affected_ns(at(0), at(8), to, ns(3.9)) == at(2)
-    assert affected_ns(at(0), at(8), to, 4 * NS_PER_S) == at(6)
+def test_a_request_of_which_nobody_tells_where_it_went_may_be_touched_by_any_strike() -> None:
+    assert may_touch(one("kill decode-1"))
+
+
+def test_a_proof_may_name_the_only_request_that_was_hurt() -> None:
+    gone = one("S1", "1 fault struck S1 bit=true request=r1 node=decode-1")
+    assert may_touch(gone, HERE)
+    assert may_touch(gone, HERE, request_id="r1+2")  # the same round, tried again
+    assert not may_touch(gone, HERE, request_id="r2")
+
+
+def test_the_specification_says_which_requests_may_be_hurt_before_all_else() -> None:
+    spec = replace(strike("kill decode-1"), about=("r*",))
+    assert may_touch(one("kill decode-1", spec=spec), HERE)
+    assert not may_touch(one("kill decode-1", spec=spec), HERE, request_id="a1")

@@ -21,11 +21,8 @@ CLEAN = Facts(
     complete=True,
     bit=True,
     affected=False,
-    hung=False,
-    named=True,
-    in_budget=True,
-    alert=False,
-    alert_in_time=False,
+    answered=True,
+    surfaced=False,
     wrong=False,
     recovered=True,
     misrouted=False,
@@ -49,12 +46,11 @@ CLAIMS: dict[Outcome, Callable[[Facts], bool]] = {
 
 
 def _late(facts: Facts) -> bool:
-    in_time = facts.named and facts.in_budget and not facts.hung
-    return facts.affected and not in_time
+    return facts.affected and not facts.answered
 
 
 def _told(facts: Facts) -> bool:
-    return facts.alert and facts.alert_in_time
+    return facts.surfaced
 
 
 def _hurts(facts: Facts) -> bool:
@@ -64,7 +60,7 @@ def _hurts(facts: Facts) -> bool:
 
 
 def test_every_combination_has_the_verdict_that_its_claim_describes() -> None:
-    assert len(EVERY) == 2**13
+    assert len(EVERY) == 2**10
     for facts in EVERY:
         result = outcome(facts)
         assert CLAIMS[result](facts), (result, facts)
@@ -90,18 +86,15 @@ def test_a_strike_that_did_not_bite_neither_clears_nor_accuses() -> None:
     [
         ({}, Outcome.TOLERATED),
         ({"affected": True}, Outcome.CAUGHT),
-        ({"affected": True, "named": False}, Outcome.SILENT),
-        ({"affected": True, "in_budget": False}, Outcome.SILENT),
-        ({"affected": True, "hung": True}, Outcome.SILENT),
-        ({"affected": True, "hung": True, "alert": True}, Outcome.SILENT),
-        ({"affected": True, "hung": True, "alert": True, "alert_in_time": True}, Outcome.SURFACED),
+        ({"affected": True, "answered": False}, Outcome.SILENT),
+        ({"affected": True, "answered": False, "surfaced": True}, Outcome.SURFACED),
         ({"wrong": True}, Outcome.WRONG),
         ({"recovered": False}, Outcome.NOT_RECOVERED),
         ({"misrouted": True}, Outcome.MISROUTED),
         ({"leaked": True}, Outcome.LEAKED),
         ({"false_alarm": True}, Outcome.FALSE_ALARM),
         ({"affected": True, "leaked": True}, Outcome.LEAKED),
-        ({"alert": True, "alert_in_time": True}, Outcome.TOLERATED),
+        ({"surfaced": True}, Outcome.TOLERATED),
     ],
 )
 def test_each_single_fact_leads_to_its_verdict(change: dict[str, bool], expected: Outcome) -> None:
@@ -109,12 +102,12 @@ def test_each_single_fact_leads_to_its_verdict(change: dict[str, bool], expected
 
 
 def test_a_fact_that_is_bad_news_never_makes_a_verdict_better() -> None:
-    """Turn one fact bad: the verdict stays or gets worse. (Hung while nothing is affected, and
-    an unnamed ending of nothing, are bad news of nothing.)"""
+    """Turn one fact bad: the verdict stays or gets worse. (An unanswered ending of nothing is bad
+    news of nothing.)"""
     order = list(Outcome)
-    bad = {"wrong": True, "misrouted": True, "leaked": True, "false_alarm": True, "hung": True}
-    bad |= {"recovered": False, "named": False, "in_budget": False, "alert_in_time": False}
-    bad |= {"bit": False, "complete": False, "alert": False, "affected": True}
+    bad = {"wrong": True, "misrouted": True, "leaked": True, "false_alarm": True}
+    bad |= {"recovered": False, "answered": False, "surfaced": False, "affected": True}
+    bad |= {"bit": False, "complete": False}
     for facts in EVERY:
         for name, value in bad.items():
             worse = outcome(replace(facts, **{name: value}))

@@ -64,6 +64,15 @@ def test_a_guard_beyond_its_budget_did_not_catch_and_the_reply_names_itself() ->
     assert (verdict.outcome, verdict.by) == (Outcome.CAUGHT, "error reply 504")
 
 
+def test_a_guard_s_budget_counts_from_the_first_of_several_strikes() -> None:
+    before = STRUCK + "3.0 fault struck S2 bit=true\n 3.1 fault healed S2 bit=true\n"
+    late = GUARD.replace("3.9", "4.15") + REFUSED.replace("4.0", "4.2")
+    table = history(
+        played(SENT + late, before), control=CONTROL, strikes=[strike("S1"), strike("S2")]
+    )
+    assert [verdict.by for verdict in judge(table)] == ["error reply 504"] * 2
+
+
 def test_a_guard_that_names_another_request_did_not_catch_this_one() -> None:
     verdict = one(SENT + GUARD.replace(" r1 ", " r2 ") + REFUSED)
     assert verdict.by == "error reply 504"

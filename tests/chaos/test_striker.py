@@ -114,6 +114,7 @@ def test_a_strike_hurts_from_the_beginning_of_its_entry() -> None:
     (blow,) = blows(history)
     disturbed_ns = history.phase_ns("disturb")
     assert blow.struck is not None
+    assert blow.began_ns is not None
     assert disturbed_ns is not None
     assert disturbed_ns < blow.began_ns <= blow.struck.at_ns - ns(0.1)
 

@@ -106,8 +106,8 @@ def test_a_reply_with_a_lost_piece_is_a_hole() -> None:
     finding = judged("1.2 client tokens r1 text=abc")
     assert finding.answer is Answer.HOLDS  # nothing is known about the whole reply
     torn = LOAD.replace("done=true", "done=true sha256=00")
-    for pieces in ("\n 1.2 client tokens r1 text=abc", ""):  # one of two, or every one
-        table = played(f"{torn}{pieces}")
+    for pieces in ("1.2 client tokens r1 text=abc", ""):  # some were lost, or all of them
+        table = played(f"{torn}\n {pieces}")
         told = ORACLE.judge(history(table, control=CONTROL, strikes=[strike()]))
         assert "pieces of r1's reply" in told.reason
 
@@ -115,14 +115,36 @@ def test_a_reply_with_a_lost_piece_is_a_hole() -> None:
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("3.0 client sent r1", "r1 was sent 2 times"),
-        ("3.0 client broke r1 how=transport", "r1 ended 2 times"),
+        ("2.0 client sent r1", "r1 was sent 2 times"),
+        ("1.6 client broke r1 how=transport", "r1 ended 2 times"),
+        ("1.6 client broke r2 how=transport", "r2 ended, and was never sent"),
     ],
 )
-def test_a_request_begins_once_and_ends_once(line: str, why: str) -> None:
-    finding = judged(line)
-    assert finding.answer is Answer.UNKNOWN
-    assert why in finding.reason
+def test_two_requests_under_one_name_are_a_hole(line: str, why: str) -> None:
+    assert why in judged(line).reason
+
+
+@pytest.mark.parametrize(
+    ("at_s", "answer"),
+    [
+        (7.1, Answer.UNKNOWN),  # it was about to be called hung
+        (7.9, Answer.UNKNOWN),  # the lateness began before that
+        (8.1, Answer.HOLDS),  # its bound was over, and so was the time of detection
+    ],
+)
+def test_a_lag_does_not_unsay_a_hang_that_was_decided(at_s: float, answer: Answer) -> None:
+    lag = f"1.0 client sent r1\n {at_s} client lag load_generator lag_s=0.6"
+    told = history(played(lag), control=CONTROL, strikes=[strike()])
+    assert ORACLE.judge(told).answer is answer
+
+
+def test_a_lag_while_a_probe_was_not_served_counts() -> None:
+    lag = f"{LOAD}\n 20.4 client lag load_generator lag_s=0.6"
+    served = history(played(lag), control=CONTROL, strikes=[strike()])
+    assert ORACLE.judge(served).answer is Answer.HOLDS
+    after = RECOVERED.replace("finished recover/lone", "refused recover/lone")
+    refused = history(played(lag, after=after), control=CONTROL, strikes=[strike()])
+    assert ORACLE.judge(refused).answer is Answer.UNKNOWN
 
 
 def test_a_strike_that_was_never_seen_to_be_undone_is_a_hole() -> None:

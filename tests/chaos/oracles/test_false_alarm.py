@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
 
 from chaos.oracles.false_alarm import NobodyIsCondemned
 from chaos.specification import StrikeSpec
@@ -90,6 +93,138 @@ def test_a_guard_that_reacts_may_speak_at_once() -> None:
     assert judged(*moved, strikes=[strike()], struck=STRUCK).answer is Answer.HOLDS
 
 
+HERE = (
+    "1.1 prefill-0 stage r1 stage=intake attempt=7",
+    "1.1 decode-0 stage r1 stage=intake attempt=7",
+)
+
+
+def named(name: str) -> tuple[list[StrikeSpec], str]:
+    return [strike(name)], STRUCK.replace("S1", f"'{name}'")
+
+
+@pytest.mark.parametrize(
+    ("target", "guard_name", "ending", "answer"),
+    [
+        ("decode-0", "kv_verification", FAILED, Answer.HOLDS),
+        ("decode-1", "kv_verification", FAILED, Answer.VIOLATED),
+        ("prefill-0->decode-1/kv", "kv_verification", FAILED, Answer.VIOLATED),
+        ("decode", "kv_verification", FAILED, Answer.HOLDS),  # the role, so each node of it
+        ("decode-1", "abort_propagation", FAILED, Answer.VIOLATED),
+        ("decode-1", "router_error_reply", FAILED, Answer.HOLDS),  # it only reports
+        ("decode-1", "kv_verification", "4.0 client finished r1 finish_reason=stop", Answer.HOLDS),
+    ],
+)
+def test_a_guard_may_end_only_what_a_strike_could_touch(
+    target: str, guard_name: str, ending: str, answer: Answer
+) -> None:
+    strikes, struck = named(f"hurt {target}")
+    ending = ending.replace("finish_reason=stop", "finish_reason=stop done=true")
+    lines = (*HERE, guard(3.5, guard_name), ending)
+    finding = judged(*lines, strikes=strikes, struck=struck)
+    assert finding.answer is answer
+    if answer is Answer.VIOLATED:
+        assert finding.reason.startswith("r1 was touched by no strike")
+
+
+def test_who_cleans_up_after_another_guard_did_not_end_an_innocent_request() -> None:
+    strikes, struck = named("hurt decode-1")
+    both = (guard(3.4, "router_stream_failure"), guard(3.5, "abort_propagation"))
+    finding = judged(*HERE, *both, FAILED, strikes=strikes, struck=struck)
+    assert finding.answer is Answer.HOLDS
+
+
+def test_the_specification_may_allow_a_strike_to_hurt_requests_beside_its_nodes() -> None:
+    (planned,), struck = named("hurt decode-1")
+    lines = (*HERE, guard(3.5, "kv_verification"), FAILED)
+    for about, answer in ((("r*",), Answer.HOLDS), (("a*",), Answer.VIOLATED)):
+        wide = replace(planned, about=about)
+        assert judged(*lines, strikes=[wide], struck=struck).answer is answer
+
+
+@pytest.mark.parametrize(
+    ("client", "answer"),
+    [
+        ("3.4 client cancelled r1", Answer.HOLDS),
+        ("3.7 client cancelled r1", Answer.HOLDS),  # marks of two processes cross
+        ("3.9 client cancelled r1", Answer.VIOLATED),
+    ],
+)
+def test_that_our_client_gave_up_later_excuses_no_guard(client: str, answer: Answer) -> None:
+    assert judged(guard(3.5, "waiting_timeout"), client).answer is answer
+
+
+def test_a_guard_that_waits_for_a_transfer_must_not_end_what_streams() -> None:
+    """Its patience is 2 s; steps of work do not count for it, since it waits for the last one."""
+    worked = "3.4 prefill-0 stage r1 stage=transfer"
+    lines = (worked, guard(3.5, "waiting_timeout"), FAILED)
+    assert judged(*lines, strikes=[strike()], struck=STRUCK).answer is Answer.HOLDS
+    lines = ("2.6 client tokens r1 text=a", guard(3.5, "waiting_timeout"), FAILED)
+    assert judged(*lines, strikes=[strike()], struck=STRUCK).answer is Answer.VIOLATED
+    lines = ("2.4 client tokens r1 text=a", guard(3.5, "waiting_timeout"), FAILED)
+    assert judged(*lines, strikes=[strike()], struck=STRUCK).answer is Answer.HOLDS
+
+
+WORKS = "3.3 decode-0 stage r1 stage=decode"
+
+
+def about_node(at_s: float, name: str, node: str = "decode-0", actor: str = "router") -> str:
+    return f"{at_s} {actor} guard {node} guard={name} why=sick"
+
+
+@pytest.mark.parametrize(
+    ("name", "at_s", "answer"),
+    [
+        ("hurt decode-0", 3.5, Answer.HOLDS),
+        ("hurt decode", 3.5, Answer.HOLDS),
+        ("hurt decode-0", 9.9, Answer.HOLDS),  # undone at 5.0, and recover_s is 5
+        ("hurt decode-0", 10.1, Answer.VIOLATED),
+        ("hurt decode-0", 0.9, Answer.VIOLATED),  # before it was hit
+        ("hurt decode-1", 3.5, Answer.VIOLATED),
+        ("a crowd of 16", 3.5, Answer.VIOLATED),  # it hit no node
+    ],
+)
+def test_a_breaker_may_condemn_only_a_node_that_was_hit(
+    name: str, at_s: float, answer: Answer
+) -> None:
+    strikes, struck = named(name)
+    finding = judged(WORKS, about_node(at_s, "router_breaker"), strikes=strikes, struck=struck)
+    assert finding.answer is answer
+    if answer is Answer.VIOLATED:
+        assert (finding.by, finding.about) == ("router_breaker", ("decode-0",))
+
+
+def test_a_node_that_was_only_slowed_may_not_be_condemned() -> None:
+    (planned,), struck = named("hurt decode-0")
+    slow = [replace(planned, alive=True)]
+    line = about_node(3.5, "router_breaker")
+    assert judged(WORKS, line, strikes=slow, struck=struck).answer is Answer.VIOLATED
+
+
+def test_a_node_that_never_worked_may_be_condemned_without_need_as_well() -> None:
+    known = "0.5 signal reading prefill-1/load value=0"
+    line = about_node(3.5, "router_breaker", node="prefill-1")
+    assert judged(known, line).answer is Answer.VIOLATED
+    assert judged(line).answer is Answer.HOLDS  # nobody knows such a node: it may be a request
+
+
+def test_a_node_that_died_by_itself_is_rightly_condemned() -> None:
+    died = "3.4 supervisor died decode-0 part=engine exit_code=1"
+    line = about_node(3.5, "subprocess_watchdog", actor="decode-0")
+    assert judged(WORKS, died, line).answer is Answer.HOLDS
+    assert judged(WORKS, died.replace("3.4", "3.6"), line).answer is Answer.VIOLATED
+
+
+def test_a_guard_of_silence_may_condemn_a_node_that_stands_still() -> None:
+    """It is not known what the strike hit: then only the node's own work tells."""
+    strikes, struck = named("S1")
+    still = "2.4 decode-0 stage r1 stage=decode"
+    line = about_node(3.5, "step_watchdog", actor="decode-0")
+    assert judged(still, line, strikes=strikes, struck=struck).answer is Answer.HOLDS
+    assert judged(WORKS, line, strikes=strikes, struck=struck).answer is Answer.VIOLATED
+    assert judged(still, line).answer is Answer.VIOLATED  # no strike at all
+
+
 SICK = (
     "2.0 signal reading decode-0/health value=503",
     "2.2 signal reading decode-0/health value=503",
@@ -115,6 +250,15 @@ def test_a_health_page_may_condemn_a_worker_that_was_struck() -> None:
     other = strike("kill decode-1")
     struck = STRUCK.replace("S1", "'kill decode-1'")
     assert judged(*SICK, work, strikes=[other], struck=struck).answer is Answer.VIOLATED
+
+
+def test_a_worker_that_was_struck_must_be_called_well_again_in_time() -> None:
+    hurt, struck = named("kill decode-0")  # undone at 5.0, and recover_s is 5
+    for at_s, answer in ((9.6, Answer.HOLDS), (9.9, Answer.VIOLATED)):
+        sick = [f"{at_s + d:g} signal reading decode-0/health value=503" for d in (0.0, 0.2)]
+        work = f"{at_s + 0.1:g} decode-0 stage r1 stage=decode"
+        end = "15.0 run phase done"
+        assert judged(*sick, work, end, strikes=hurt, struck=struck).answer is answer
 
 
 def test_one_bad_answer_of_a_health_page_condemns_nobody() -> None:

@@ -104,7 +104,7 @@ def test_a_guard_that_spoke_long_before_the_last_token_did_not_end_it() -> None:
     assert fate.by != "waiting_timeout"
 
 
-def test_silence_before_the_last_strike_does_not_count_after_it() -> None:
+def test_a_second_strike_does_not_excuse_what_was_silent_since_the_first_one() -> None:
     two = (
         "1.1 fault struck S1 bit=true\n 4.0 fault healed S1 bit=true\n"
         "5.5 fault struck S2 bit=true\n 11.0 fault healed S2 bit=true\n"
@@ -113,4 +113,7 @@ def test_silence_before_the_last_strike_does_not_count_after_it() -> None:
     ended = f"{BEGIN}{two}{tokens} 11.8 client refused r1 status=500"
     long = f"{BEGIN} 20.0 client finished r1 {DONE}"
     finding = ORACLE.judge(history(ended, control=long, strikes=[strike(), strike("S2")]))
+    assert finding.answer is Answer.VIOLATED  # 6.9 s
+    alone = ended.replace("1.1 fault struck S1 bit=true\n 4.0 fault healed S1 bit=true\n", "")
+    finding = ORACLE.judge(history(alone, control=long, strikes=[strike("S2")]))
     assert finding.answer is Answer.HOLDS

@@ -40,9 +40,19 @@ def test_a_strike_after_the_last_request_is_vacuous() -> None:
     assert "every request had ended" in finding.reason
 
 
-def test_the_time_of_entering_counts_since_it_hurts_from_its_beginning() -> None:
-    finding = judged("2.1 fault struck S1 bit=true entry_s=0.2", "2.2 fault healed S1 bit=true")
-    assert finding.answer is Answer.HOLDS
+def test_the_time_of_entering_counts_for_what_failed_in_it_and_not_for_what_ended_well() -> None:
+    entered = ("2.1 fault struck S1 bit=true entry_s=0.2", "2.2 fault healed S1 bit=true")
+    assert judged(*entered).answer is Answer.UNKNOWN
+    failed = "1.6 client sent r2\n {} client refused r2 status=503"
+    assert judged(*entered, failed.format(1.95)).answer is Answer.HOLDS
+    assert judged(*entered, failed.format(1.85)).answer is Answer.UNKNOWN
+
+
+def test_a_request_that_had_hung_when_the_strike_came_did_not_meet_it() -> None:
+    hung = "1.0 client sent r2\n 9.0 run phase done"
+    strikes = "{0} fault struck S1 bit=true\n {0} fault healed S1 bit=true"
+    assert judged(hung, strikes.format(6.9)).answer is Answer.HOLDS  # settle_s is 6
+    assert judged(hung, strikes.format(7.1)).answer is Answer.UNKNOWN
 
 
 def test_a_request_of_the_recovery_does_not_count_as_one_that_was_struck() -> None:
