@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 # The text format: https://prometheus.io/docs/instrumenting/exposition_formats/
 _SAMPLE = re.compile(
@@ -21,10 +22,12 @@ class Sample:
     value: float
 
 
-def samples(page: str) -> Iterator[Sample]:
-    """Every sample of a page, in its order. A line that is none is passed over."""
+def samples(page: str, wanted: Sequence[str] = ("*",)) -> Iterator[Sample]:
+    """The samples of a page whose names fit one of these patterns, in their order. A line that is
+    none is passed over, and so is, at little cost, the bulk of what a router counts."""
+    fits = _names(tuple(wanted))
     for line in page.splitlines():
-        found = None if line.startswith("#") else _SAMPLE.match(line.strip())
+        found = _SAMPLE.match(line.strip()) if fits.match(line) else None
         if found is None:
             continue
         try:
@@ -41,3 +44,10 @@ def _labels(text: str) -> Iterator[tuple[str, str]]:
 
 def _unescaped(found: re.Match[str]) -> str:
     return {"n": "\n"}.get(found[1], found[1])
+
+
+@cache
+def _names(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    """The beginning of a line with such a name; `*` stands for any part of it."""
+    either = "|".join(re.escape(one).replace(r"\*", r"[\w:]*") for one in patterns)
+    return re.compile(rf"\s*(?:{either})(?![\w:])")

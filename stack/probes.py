@@ -77,11 +77,10 @@ class MetricsProbe:
             raise Unreadable(f"{self.name}: status {answer.status}")
         sums: dict[str, float] = {}
         zero: set[str] = set()
-        for sample in samples(answer.text):
-            if _matches(sample.name, self.wanted):
-                name = f"{self.node}/{sample.name}{self._suffix(sample)}"
-                sums[name] = sums.get(name, 0.0) + sample.value
-                zero |= {name} if _matches(sample.name, self.idle) else set()
+        for sample in samples(answer.text, self.wanted):
+            name = f"{self.node}/{sample.name}{self._suffix(sample)}"
+            sums[name] = sums.get(name, 0.0) + sample.value
+            zero |= {name} if _matches(sample.name, self.idle) else set()
         return [Reading(name, value, name in zero) for name, value in sums.items()]
 
     def _suffix(self, sample: Sample) -> str:

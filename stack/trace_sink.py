@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 
 from chaos.contracts import Listener
 from chaos.event import Json, Kind, Mark
-from chaos.stage import Stage
+from chaos.mark_json import KINDS, STAGES
 
 _READ_BYTES: Final = 256 * 1024
 _LINE_MAX_BYTES: Final = 64 * 1024
@@ -145,9 +145,9 @@ def parse(line: bytes) -> Mark:
         return Mark(
             at_ns=int(raw["at_ns"]),
             actor=str(raw["actor"]),
-            kind=Kind(raw["kind"]),
+            kind=KINDS[raw["kind"]],
             about=str(raw["about"]),
-            stage=None if raw.get("stage") is None else Stage(raw["stage"]),
+            stage=None if raw.get("stage") is None else STAGES[raw["stage"]],
             attempt=None if raw.get("attempt") is None else int(raw["attempt"]),
             detail=_flat(raw.get("detail") or {}),
         )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 
-from chaos.event import Json, Kind
+from chaos.event import Json, Kind, Mark
+from chaos.mark_json import dump
 from chaos.stage import Stage
 
 
@@ -65,16 +65,8 @@ class Trace:
         attempt: int | None,
         detail: Mapping[str, Json],
     ) -> bytes:
-        mark = {
-            "at_ns": time.monotonic_ns(),
-            "actor": self._actor,
-            "kind": kind.value,
-            "about": about,
-            "stage": stage.value if stage else None,
-            "attempt": attempt,
-            "detail": dict(detail),
-        }
-        return json.dumps(mark).encode() + b"\n"
+        mark = Mark(time.monotonic_ns(), self._actor, kind, about, stage, attempt, detail)
+        return f"{dump(mark)}\n".encode()
 
     def _send(self, line: bytes) -> bool:
         """False when the line was dropped: an older one still waits for the socket."""

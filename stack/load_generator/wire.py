@@ -13,7 +13,8 @@ from dataclasses import asdict, replace
 from typing import Any, Final
 
 from chaos.contracts import Request
-from chaos.event import Json, Kind, Mark
+from chaos.event import Json, Mark
+from chaos.mark_json import KINDS
 
 CLIENT: Final = "client"
 
@@ -41,5 +42,6 @@ def requests_in(rows: Iterable[Mapping[str, Any]]) -> list[Request]:
 def marks_in(rows: Iterable[WireMark]) -> list[Mark]:
     """The marks of one line, in the order in which they were made."""
     return [
-        Mark(at_ns, CLIENT, Kind(kind), about, detail=detail) for at_ns, kind, about, detail in rows
+        Mark(at_ns, CLIENT, KINDS[kind], about, detail=detail)
+        for at_ns, kind, about, detail in rows
     ]

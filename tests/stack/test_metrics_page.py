@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import pytest
+
 from stack.metrics_page import samples
 
 PAGE = r"""
@@ -29,6 +31,20 @@ def test_every_sample_is_read_and_nothing_else() -> None:
     assert found[0].labels == {"worker": "http://127.0.0.1:20801"}
     assert found[1].labels == {"status_code": "502", "error_code": 'a "b", c=d}'}
     assert [one.value for one in found] == [1.0, 3.0, 2.0, math.inf]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "names"),
+    [
+        (["smg_*_health", "plain"], ["smg_worker_health", "plain"]),
+        (["sglang:num_*_reqs"], ["sglang:num_running_reqs"]),
+        (["smg_worker"], []),  # a name and not its beginning
+        (["smg_http.responses_total"], []),  # a dot is a dot
+        ([], []),
+    ],
+)
+def test_only_what_is_wanted_is_read(wanted: list[str], names: list[str]) -> None:
+    assert [one.name for one in samples(PAGE, wanted)] == names
 
 
 def test_an_empty_page_has_no_samples() -> None:
