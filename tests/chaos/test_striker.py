@@ -58,8 +58,8 @@ def test_an_undo_that_raises_was_no_healing() -> None:
 def test_staggered_strikes_each_end_in_their_own_order() -> None:
     notes: list[str] = []
     first, second = FakeFault("first", notes), FakeFault("second", notes)
-    strikes = (Strike(first, At(0), 0.1), Strike(second, At(0.05), 0.15))
-    judged(FakeStack(FakeClients(takes_s=0.3)), *strikes)
+    strikes = (Strike(first, At(0), 0.6), Strike(second, At(0.3), 0.6))
+    judged(FakeStack(FakeClients(takes_s=1.2)), *strikes)
     # Staggered, not nested: nested strikes would end in this order even if nobody ended them.
     assert notes == ["first begins", "second begins", "first ends", "second ends"]
 
@@ -67,8 +67,8 @@ def test_staggered_strikes_each_end_in_their_own_order() -> None:
 def test_nested_strikes_end_the_inner_one_first() -> None:
     notes: list[str] = []
     outer, inner = FakeFault("outer", notes), FakeFault("inner", notes)
-    strikes = (Strike(outer, At(0), 0.25), Strike(inner, At(0.05), 0.05))
-    judged(FakeStack(FakeClients(takes_s=0.4)), *strikes)
+    strikes = (Strike(outer, At(0), 0.9), Strike(inner, At(0.3), 0.3))
+    judged(FakeStack(FakeClients(takes_s=1.2)), *strikes)
     assert notes == ["outer begins", "inner begins", "inner ends", "outer ends"]
 
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ci import clean
+from tests.stack.stopping import stopped
 
 LIMIT_S = 10
 SLEEP = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(60)"]
@@ -30,8 +31,7 @@ def sleeper(environment: Path) -> Generator[subprocess.Popen[str], None, None]:
 
 
 def test_what_came_from_the_environment_is_killed_even_when_it_is_stopped(tmp_path: Path) -> None:
-    with sleeper(tmp_path) as process:
-        process.send_signal(signal.SIGSTOP)
+    with sleeper(tmp_path) as process, stopped(process.pid):
         assert list(clean.started_from(tmp_path)) == [process.pid]
         assert clean.kill(process.pid, tmp_path)
         assert process.wait(LIMIT_S) == -signal.SIGKILL

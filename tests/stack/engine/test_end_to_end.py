@@ -16,30 +16,33 @@ from tests.stack.engine.pair import BOUND_S, Pair, until
 PROMPT = "a prompt of several pages, so that there is something to push " * 4
 
 
-def test_a_reply_is_the_same_alone_and_in_company(pair: Pair) -> None:
-    alone = [pair.ask(f"alone-{n}", f"{n} {PROMPT}")[1].reply for n in range(6)]
-    bodies = [pair.body(f"{n} {PROMPT}", 8) for n in range(6)]
+def test_a_reply_is_the_same_alone_and_in_company(patient_pair: Pair) -> None:
+    alone = [patient_pair.ask(f"alone-{n}", f"{n} {PROMPT}")[1].reply for n in range(6)]
+    bodies = [patient_pair.body(f"{n} {PROMPT}", 8) for n in range(6)]
     legs = [
-        (pair.leg(pair.prefill, f"many-{n}", body), pair.leg(pair.decode, f"many-{n}", body))
+        (
+            patient_pair.leg(patient_pair.prefill, f"many-{n}", body),
+            patient_pair.leg(patient_pair.decode, f"many-{n}", body),
+        )
         for n, body in enumerate(bodies)
     ]
     assert [decode.result(BOUND_S).reply for _, decode in legs] == alone
     assert len(set(alone)) == 6
 
 
-def test_decode_never_computes_a_prompt(pair: Pair) -> None:
-    pair.ask("received", PROMPT)
-    assert pair.decode.figure("computed_prompt_tokens_total") == 0
-    assert pair.prefill.figure("computed_prompt_tokens_total") > 0
-    assert pair.decode.figure("kv_pages_received_total") > 0
+def test_decode_never_computes_a_prompt(patient_pair: Pair) -> None:
+    patient_pair.ask("received", PROMPT)
+    assert patient_pair.decode.figure("computed_prompt_tokens_total") == 0
+    assert patient_pair.prefill.figure("computed_prompt_tokens_total") > 0
+    assert patient_pair.decode.figure("kv_pages_received_total") > 0
 
 
-def test_every_stage_of_both_sides_is_marked_in_order(pair: Pair) -> None:
-    pair.ask("marked", PROMPT, stream=True)
-    until(lambda: Stage.ENDING in _stages(pair, "decode-0", "marked"), "its end")
-    until(lambda: Stage.CLEANUP in _stages(pair, "decode-0", "marked"), "its pages freed")
-    until(lambda: Stage.CLEANUP in _stages(pair, "prefill-0", "marked"), "its pages freed")
-    assert _stages(pair, "prefill-0", "marked") == [
+def test_every_stage_of_both_sides_is_marked_in_order(patient_pair: Pair) -> None:
+    patient_pair.ask("marked", PROMPT, stream=True)
+    until(lambda: Stage.ENDING in _stages(patient_pair, "decode-0", "marked"), "its end")
+    until(lambda: Stage.CLEANUP in _stages(patient_pair, "decode-0", "marked"), "its pages freed")
+    until(lambda: Stage.CLEANUP in _stages(patient_pair, "prefill-0", "marked"), "its pages freed")
+    assert _stages(patient_pair, "prefill-0", "marked") == [
         Stage.INTAKE,
         Stage.BOOTSTRAP,
         Stage.PREFILL,
@@ -48,7 +51,7 @@ def test_every_stage_of_both_sides_is_marked_in_order(pair: Pair) -> None:
         Stage.CLEANUP,
     ]
     wanted = [Stage.INTAKE, Stage.BOOTSTRAP, Stage.ADMIT, Stage.TRANSFER, Stage.HANDOVER]
-    seen = _stages(pair, "decode-0", "marked")
+    seen = _stages(patient_pair, "decode-0", "marked")
     assert seen[:6] == [*wanted, Stage.DECODE]
     assert set(seen[6:]) == {Stage.STREAM, Stage.ENDING, Stage.CLEANUP}
 
@@ -58,10 +61,10 @@ def _stages(pair: Pair, actor: str, request_id: str) -> list[Stage | None]:
     return [mark.stage for mark in sorted(marks, key=lambda mark: mark.at_ns)]
 
 
-def test_a_batch_has_a_room_a_prompt(pair: Pair) -> None:
-    rooms = [pair.room() for _ in range(4)]
+def test_a_batch_has_a_room_a_prompt(patient_pair: Pair) -> None:
+    rooms = [patient_pair.room() for _ in range(4)]
     prompts = ["one " + PROMPT, "two " + PROMPT]
-    prefill, decode = pair.ask("batch", prompts, n=2, bootstrap_room=rooms)
+    prefill, decode = patient_pair.ask("batch", prompts, n=2, bootstrap_room=rooms)
     assert prefill.status == 200
     texts = [choice["text"] for choice in decode.json["choices"]]
     assert texts[0] == texts[1] != texts[2] == texts[3]
@@ -133,39 +136,44 @@ def test_an_injected_error_is_an_honest_status(pair: Pair, site: str) -> None:
     assert (decode.status, decode.code) == (500, "failpoint")
 
 
-def test_an_error_after_the_first_token_is_an_event(pair: Pair) -> None:
-    body = pair.body(PROMPT, 200)
-    prefill = pair.leg(pair.prefill, "late-error", body)
-    with Stream(pair.decode, "late-error", body) as response:
+def test_an_error_after_the_first_token_is_an_event(patient_pair: Pair) -> None:
+    body = patient_pair.body(PROMPT, 200)
+    prefill = patient_pair.leg(patient_pair.prefill, "late-error", body)
+    with Stream(patient_pair.decode, "late-error", body) as response:
         lines = response.iter_lines()
         next(lines)
-        with pair.decode.armed("decode.token", "error", request_id="late-error"):
+        with patient_pair.decode.armed("decode.token", "error", request_id="late-error"):
             rest = [line for line in lines if line]
     assert '"code": "failpoint"' in rest[-1]
     assert "data: [DONE]" not in rest
     wait([prefill], BOUND_S)
 
 
-def test_a_client_that_leaves_mid_stream_frees_everything(pair: Pair) -> None:
-    body = pair.body(PROMPT, 2000)
-    prefill = pair.leg(pair.prefill, "leaver", body)
-    with Stream(pair.decode, "leaver", body) as response:
+def test_a_client_that_leaves_mid_stream_frees_everything(patient_pair: Pair) -> None:
+    body = patient_pair.body(PROMPT, 2000)
+    prefill = patient_pair.leg(patient_pair.prefill, "leaver", body)
+    with Stream(patient_pair.decode, "leaver", body) as response:
         next(response.iter_lines())
     wait([prefill], BOUND_S)
-    until(pair.idle, "pages are back although the reply was not finished")
-    assert pair.first_guard("leaver") == "abort_propagation"
+    until(patient_pair.idle, "pages are back although the reply was not finished")
+    assert patient_pair.first_guard("leaver") == "abort_propagation"
 
 
-def test_abort_request_ends_the_request_by_its_id(pair: Pair) -> None:
-    body = pair.body(PROMPT, 2000)
-    legs = [pair.leg(worker, "told", body) for worker in (pair.prefill, pair.decode)]
-    until(lambda: pair.decode.figure("num_running_reqs"), "it runs")
-    pair.decode.http.post(pair.decode.url + "/abort_request", json={"rid": "told"})
+def test_abort_request_ends_the_request_by_its_id(patient_pair: Pair) -> None:
+    body = patient_pair.body(PROMPT, 2000)
+    legs = [
+        patient_pair.leg(worker, "told", body)
+        for worker in (patient_pair.prefill, patient_pair.decode)
+    ]
+    until(lambda: patient_pair.decode.figure("num_running_reqs"), "it runs")
+    patient_pair.decode.http.post(patient_pair.decode.url + "/abort_request", json={"rid": "told"})
     assert legs[1].result(BOUND_S).code == "aborted"
 
 
-def test_what_never_fits_is_refused_at_once(pair: Pair) -> None:
-    answer = pair.leg(pair.decode, "giant", pair.body(PROMPT, 100_000)).result(BOUND_S)
+def test_what_never_fits_is_refused_at_once(patient_pair: Pair) -> None:
+    answer = patient_pair.leg(
+        patient_pair.decode, "giant", patient_pair.body(PROMPT, 100_000)
+    ).result(BOUND_S)
     assert (answer.status, answer.code) == (400, "admission_bounds")
 
 
@@ -230,16 +238,18 @@ def test_a_prefill_that_died_is_noticed_by_its_heart(new_pair: NewPair) -> None:
         ("ending.finish", "decode"),
     ],
 )
-def test_an_abort_in_any_stage_returns_all_pages(pair: Pair, site: str, node: str) -> None:
+def test_an_abort_in_any_stage_returns_all_pages(patient_pair: Pair, site: str, node: str) -> None:
     request_id = f"abort-{site}"
-    worker = pair.prefill if node == "prefill" else pair.decode
-    body = pair.body(PROMPT, 50, stream=True)
+    worker = patient_pair.prefill if node == "prefill" else patient_pair.decode
+    body = patient_pair.body(PROMPT, 50, stream=True)
     with worker.armed(site, "hold", request_id=request_id) as hits:
-        callers = [Caller(each, request_id, body) for each in (pair.prefill, pair.decode)]
+        callers = [
+            Caller(each, request_id, body) for each in (patient_pair.prefill, patient_pair.decode)
+        ]
         until(lambda: hits() == 1, "it is held")
         for caller in callers:
             caller.hang_up()
-        until(pair.idle, "all pages are back while the failpoint is still armed")
+        until(patient_pair.idle, "all pages are back while the failpoint is still armed")
 
 
 def test_an_engine_does_not_outlive_its_front(new_pair: NewPair) -> None:
