@@ -51,6 +51,7 @@ FAULTS = (
     "bad_knob", "bandwidth", "blackhole", "crash", "cut", "disconnect", "drop", "eaten_pool",
     "fault_free", "freeze", "half_close", "kill", "latency", "leaked_bodies", "leg_error",
     "refuse", "reset", "restart", "slow_close", "slow_reader", "stall",
+    "crowd", "few_descriptors", "slow_tokens", "terminate",
 )  # fmt: skip
 ROWS = "pd-chaos"  # the user property that carries verdicts from xdist's workers to the terminal
 

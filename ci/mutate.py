@@ -2,6 +2,7 @@
 
 Usage: python -m ci.mutate kernels [NAME ...]: mutations written by hand, in a temporary copy.
        python -m ci.mutate judge [--help]: mutants of the verdict code, made by machine.
+       python -m ci.mutate engine [NAME ...]: public reports' bugs, and the verdict each must get.
 
 Exit 0 only if the tests are green on unbroken code and red on what is broken; 1 if too much
 survived; 2 for bad usage, or for a mutation that no longer fits the source.
@@ -18,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ci.mutants import judge
+from ci.mutants import engine, judge
 
 ROOT = Path(__file__).resolve().parents[1]
 TEST_S_MAX = 300
@@ -148,8 +149,10 @@ def main(arguments: Sequence[str]) -> int:
     part, *names = arguments or [""]
     if part == "judge":
         return judge.main(names)
+    if part == "engine":
+        return engine.main(names)
     if part not in PARTS:
-        return complain(f"usage: ci/mutate {{{','.join([*PARTS, 'judge'])}}} [NAME ...]")
+        return complain(f"usage: ci/mutate {{{','.join([*PARTS, 'judge', 'engine'])}}} [NAME ...]")
     chosen = [one for one in PARTS[part] if not names or one.name in names]
     unknown = set(names) - {one.name for one in chosen}
     if unknown:
