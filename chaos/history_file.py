@@ -11,8 +11,10 @@ Order and numbers are not written: reading sorts by time and numbers again, as t
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from operator import itemgetter
 from pathlib import Path
 from typing import IO, cast
@@ -27,10 +29,17 @@ from chaos.specification_json import from_json, to_json
 FORMAT = "pd-chaos history"
 VERSION = 1
 DECODE = json.JSONDecoder().raw_decode  # half of the time of json.loads, for a line without spaces
+READABLE_MAX = 120  # characters of a name: file systems take 255 bytes
 
 
 class CutOff(ValueError):
     """The file ends before its end line. What is there can be read by `salvage`."""
+
+
+def name_of(suite: Path, test: str) -> str:
+    """The name of a test's history. Two tests of one name in two folders do not share it."""
+    readable = re.sub(r"[^\w.-]+", "-", f"{suite.stem}-{test}").strip("-")[:READABLE_MAX]
+    return f"{readable}-{sha256(f'{suite}::{test}'.encode()).hexdigest()[:6]}.jsonl"
 
 
 def write(path: Path, history: History) -> None:
@@ -179,4 +188,4 @@ def _object(path: Path, number: int, line: str) -> Mapping[str, object]:
 
 
 def _wrong(path: Path, number: int, expected: str, came: str) -> ValueError:
-    return ValueError(f"{path}, line {number}: expected {expected}, came {came[:80].rstrip()!r}")
+    return ValueError(f"{path}, line {number}: expected {expected}, came {came[:80].rstrip()!a}")

@@ -9,16 +9,19 @@ from typing import NoReturn
 
 from chaos.arena import Arena, Wanted
 from chaos.calibration import calibrated, paced
+from chaos.comparison import Comparison, Expected, key_of
 from chaos.contracts import Stack, Workload
 from chaos.event import Json, Kind
 from chaos.experiment import Entering, Experiment, Strike
 from chaos.history import History
+from chaos.homes import keys_on
 from chaos.judge import findings, judge
 from chaos.oracles.recovery import ItServesAgain
 from chaos.oracles.resources import ResourcesReturn
 from chaos.reports.failure import failure_text
 from chaos.run import run, run_control
 from chaos.specification import Alert, Budgets
+from chaos.stage import Stage
 from chaos.traits import Choosy, Marking, Paced
 from chaos.verdict import (
     BROKEN,
@@ -28,10 +31,10 @@ from chaos.verdict import (
     NotProven,
     Outcome,
     Verdict,
-    accepted,
 )
 
 UNHURT = frozenset({Outcome.TOLERATED, Outcome.CAUGHT, Outcome.SURFACED})
+AGAIN_MAX = 2  # a machine that is too busy three times in a row is the wrong machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +45,22 @@ class Played:
     verdicts: tuple[Verdict, ...]
     file: Path
     stack: Stack
+    comparison: Comparison = field(default_factory=Comparison)
+    number: int = 1  # which play of its test it is
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Under which its verdicts stand in an expected file."""
+        return tuple(key_of(self.number, one.strike) for one in self.verdicts)
 
 
 @dataclass(frozen=True, repr=False)
 class Play:
     """Plays experiments on the arena's stack and raises what the specification forbids.
 
-    Raises AssertionError when a strike's verdict is not allowed, and NotProven when an
-    experiment could not decide (NO_OP, UNKNOWN): Allure shows *failed* and *broken*.
+    Raises AssertionError when a strike's verdict is not allowed, or not the one that the expected
+    file names, and NotProven when an experiment could not decide (NO_OP, UNKNOWN): Allure shows
+    *failed* and *broken*. What only a busy machine left undecided is played again, and told.
     """
 
     name: str
@@ -61,7 +72,12 @@ class Play:
     skip: Callable[[str], NoReturn]
     finished: Callable[[Played], None]
     alerts: tuple[Alert, ...] = ()
-    played: list[Played] = field(default_factory=list[Played])
+    expected: Expected = field(default_factory=Expected)
+    accept: bool = False  # a verdict that is promised, and not in the file, will be written there
+    known_bug: Callable[[str], object] = str  # ends the test as an expected failure
+    undecided: Callable[[Played], object] = repr  # it will be played again
+    played: list[Played] = field(default_factory=list[Played])  # those that had to be judged
+    files: list[Path] = field(default_factory=list[Path])  # of every run, in their order
 
     def __repr__(self) -> str:
         """Short: pytest shows it above every failure."""
@@ -86,8 +102,20 @@ class Play:
             alerts=(*self.alerts, *alerts),
             allowed=tuple(allowed),
         )
+        played = self._run(experiment)
+        for _ in range(AGAIN_MAX):
+            if not _may_be_played_again(played):
+                break
+            self._tell(played, self.undecided)
+            played = self._run(experiment)
+        self.played.append(played)
+        self._tell(played, self.finished)
+        self._demand(played)
+        return played.verdicts
+
+    def _run(self, experiment: Experiment) -> Played:
         stack = self.arena.stack(self.wanted)
-        self._skip_without_abilities(stack, strikes)
+        self._skip_without_abilities(stack, experiment.strikes)
         if not isinstance(stack, Paced):
             control = self._control(experiment, stack)
         else:
@@ -96,7 +124,12 @@ class Play:
             budgets = calibrated(experiment.budgets, control)
             experiment = replace(experiment, budgets=budgets)
         file = self._next_file()
-        return self._judge(run(experiment, stack, control, keep=file), file, stack)
+        history = run(experiment, stack, control, keep=file)
+        verdicts = judge(history)
+        number = len(self.played) + 1
+        comparison = self.expected.compare(number, verdicts, experiment.allowed)
+        comparison = comparison.accepting() if self.accept else comparison
+        return Played(history, verdicts, file, stack, comparison, number)
 
     def _control(self, experiment: Experiment, stack: Stack) -> History:
         return self.arena.control(
@@ -110,49 +143,80 @@ class Play:
         """What the last experiment's first strike proved on entry, for a suite to look at."""
         return self.played[-1].history.of(Kind.STRUCK)[0].detail
 
+    def keys_on(self, nodes: Sequence[str], each: int = 1) -> Mapping[str, Sequence[str]]:
+        """So many routing keys that live on each of these nodes of one role, for a load."""
+        stack = self.arena.stack(self.wanted)
+        if isinstance(stack, Marking) and Stage.INTAKE not in stack.stages:
+            self.skip(f"{stack.name} does not tell which worker takes a request: no key's is known")
+        return keys_on(stack, nodes, each)
+
     def _next_file(self) -> Path:
         """Where the history goes while it happens: a test may play more than once."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
-        number = f".{len(self.played) + 1}" if self.played else ""
-        return self.file.with_name(f"{self.file.stem}{number}{self.file.suffix}")
+        number = f".{len(self.files) + 1}" if self.files else ""
+        self.files.append(self.file.with_name(f"{self.file.stem}{number}{self.file.suffix}"))
+        return self.files[-1]
 
     def _skip_without_abilities(self, stack: Stack, strikes: Sequence[Strike]) -> None:
         for strike in strikes:
             if why := _missing(stack, strike):
                 self.skip(f"{stack.name} {why}: no {strike.fault.name} on it")
 
-    def _judge(self, history: History, file: Path, stack: Stack) -> tuple[Verdict, ...]:
-        __tracebackhide__ = True
-        verdicts = judge(history)
-        played = Played(history, verdicts, file, stack)
-        self.played.append(played)
+    def _tell(self, played: Played, listener: Callable[[Played], object]) -> None:
         try:
-            self.finished(played)
+            listener(played)
         finally:  # a report that fails must not leave a hurt stack to the next experiment
-            if not _unhurt(stack, history, verdicts):
+            if not _is_unhurt(played):
                 self.arena.condemn()
-        allowed = history.specification.allowed
-        refused = [one for one in verdicts if not accepted(one, allowed)]
-        if not refused:
-            return verdicts
-        text = failure_text(history, refused, file, self.reproduce)
-        if all(one.outcome in BROKEN for one in refused):
+
+    def _demand(self, played: Played) -> None:
+        """Raises for what was not promised, or differs from the expected file."""
+        __tracebackhide__ = True
+        comparison = played.comparison
+        if not comparison.red:
+            if comparison.known:
+                self.known_bug("; ".join(comparison.reasons))  # ends the test, unless it may not
+            refused = comparison.known
+        else:
+            refused = comparison.refused
+        if not refused and not comparison.differences:
+            return
+        text = failure_text(
+            played.history, refused, played.file, self.reproduce, comparison.differences
+        )
+        if not comparison.differences and all(one.outcome in BROKEN for one in refused):
             raise NotProven(text)
         raise AssertionError(text)
 
 
-def _unhurt(stack: Stack, history: History, verdicts: Sequence[Verdict]) -> bool:
+def _may_be_played_again(played: Played) -> bool:
+    """Whether nothing but a busy machine keeps us from a verdict, and the next try is the same one.
+
+    No verdict that accuses, no NO_OP and no failure of ours is ever played again. A stack that has
+    to be replaced has other addresses, and its routing keys live elsewhere.
+    """
+    refused = played.comparison.refused
+    if not refused or played.comparison.differences:
+        return False
+    same = _is_unhurt(played) or not any(
+        one.routing_key for one in played.history.lives.values() if not one.is_recovery
+    )
+    return all(one.of_machine for one in refused) and same
+
+
+def _is_unhurt(played: Played) -> bool:
     """Whether the next experiment may have this stack.
 
-    One that takes a minute to replace is kept also after a hang that nobody told of, if it serves
-    again and got all its resources back: then only its requests were hurt.
+    Where only the machine was too busy it is kept if it serves again and got its resources back.
+    So is one that takes a minute to replace after a hang that nobody told of: then only its
+    requests were hurt.
     """
-    worse = [one for one in verdicts if one.outcome not in UNHURT]
-    if not worse or not isinstance(stack, Paced):
-        return not worse
-    silent = all(one.outcome is Outcome.SILENT for one in worse)
-    well = findings(history, (ItServesAgain(), ResourcesReturn()))
-    return silent and all(one.answer is Answer.HOLDS for one in well)
+    worse = [one for one in played.verdicts if one.outcome not in UNHURT]
+    slow = isinstance(played.stack, Paced)
+    if not all(one.of_machine or (slow and one.outcome is Outcome.SILENT) for one in worse):
+        return False
+    well = findings(played.history, (ItServesAgain(), ResourcesReturn())) if worse else ()
+    return all(one.answer is Answer.HOLDS for one in well)
 
 
 def _missing(stack: Stack, strike: Strike) -> str | None:

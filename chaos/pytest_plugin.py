@@ -6,7 +6,7 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,17 +14,20 @@ from typing import Protocol, cast
 
 import pytest
 
+from chaos import history_file
 from chaos.arena import Arena, Wanted
+from chaos.comparison import Expected
 from chaos.contracts import Stack
-from chaos.known_bug import KnownBug, settled
-from chaos.play import Play, Played
+from chaos.expected_files import ExpectedFiles
+from chaos.expected_run import ExpectedRun, told
+from chaos.item_report import keep, keep_undecided
+from chaos.play import Play
 from chaos.reports.allure_files import write_environment, write_executor
-from chaos.reports.allure_report import attach, label
-from chaos.reports.matrix import Judged, judged, list_text, matrix_text, verdicts_text
-from chaos.reports.rows import packed, unpacked
+from chaos.reproduction import reproduction
 from chaos.requirements import missing
+from chaos.selection import whole_folders
 from chaos.stage import Stage
-from chaos.verdict import Verdict
+from chaos.verdict_terminal import VerdictTerminal
 from stack.alerts import ALERTS
 from stack.drivers.embedded import EmbeddedDriver
 from stack.drivers.sglang import SglangDriver
@@ -53,7 +56,14 @@ FAULTS = (
     "refuse", "reset", "restart", "slow_close", "slow_reader", "stall",
     "crowd", "few_descriptors", "slow_tokens", "terminate",
 )  # fmt: skip
-ROWS = "pd-chaos"  # the user property that carries verdicts from xdist's workers to the terminal
+OURS = {
+    "stack": "embedded",
+    "router": "smg",
+    "topology": "",
+    "seed": "",
+    "guards-off": "",
+    "require": "",
+}  # options and their defaults; a command that is printed names the seed
 
 
 @dataclass
@@ -65,11 +75,12 @@ class Session:
     report: Path
     keep_stack: bool
     driver: Callable[[Plan], Driver]
+    expected: ExpectedFiles
     arena: Arena = field(default_factory=Arena)
 
 
 SESSION = pytest.StashKey[Session]()
-VERDICTS = pytest.StashKey[list[Verdict]]()  # of one test, in the order in which it played
+EXPECTED = pytest.StashKey[Expected]()  # of one test
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -81,6 +92,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add("--guards-off", default="", help="guards to switch off: names separated by commas")
     add("--keep-stack", action="store_true", help="leave the last stack up until Enter is pressed")
     add("--report-dir", default="", help="where histories go (default: .chaos/report)")
+    add(
+        "--accept",
+        action="store_true",
+        help="write the verdicts that came, where the suites "
+        "promise them, into the expected file of this stack; a person reviews them",
+    )
     add("--require", default=os.environ.get("PDCHAOS_REQUIRE", ""), help="fail where one of these "
         "is missing instead of skipping or replacing it: toxiproxy, sglang, ...")  # fmt: skip
 
@@ -91,19 +108,20 @@ def pytest_configure(config: pytest.Config) -> None:
         mark, "stack(**plan): the plan this test needs, such as topology='1p2d'"
     )
     config.addinivalue_line(mark, "quick: the short selection that every kind of stack runs")
-    config.addinivalue_line(
-        mark,
-        "known_bug(stack, verdict, what, by): this kind of stack fails with exactly this verdict",
-    )
     config.addinivalue_line(mark, "soak: the ten experiments that ci/soak plays with many seeds")
     for stage in Stage:
         config.addinivalue_line(mark, f"{stage.value}: hurts the stage {stage.value}")
     for fault in FAULTS:
         config.addinivalue_line(mark, f"{fault}: injects {fault.replace('_', ' ')}")
     try:
-        config.stash[SESSION] = open_session(config)
+        config.stash[SESSION] = session = open_session(config)
+        for folder in whole_folders(config):  # before any parallel worker starts
+            session.expected.check(folder)
     except (ValueError, NotInstalled) as wrong:
         raise pytest.UsageError(str(wrong)) from wrong
+    config.pluginmanager.register(VerdictTerminal(session.report / "histories"))
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(ExpectedRun(session.expected.accept, whole_folders(config)))
 
 
 def open_session(config: pytest.Config) -> Session:
@@ -115,7 +133,10 @@ def open_session(config: pytest.Config) -> Session:
         raise ValueError(f"--require: {'; '.join(gone)} (`python -m chaos doctor` says more)")
     if not re.fullmatch(r"\d+", seed):
         raise ValueError(f"--seed {seed}: expected a whole number, such as 0 or 42")
-    report = _text(config, "report-dir")
+    accept = bool(config.getoption("--accept"))
+    if accept and _text(config, "guards-off"):
+        raise ValueError("--accept: what comes without a guard is not to be expected; drop one of "
+                         "--accept and --guards-off")  # fmt: skip
     plan = Plan(
         topology=Topology.parse(topology or "1p1d"),
         router=_text(config, "router"),
@@ -123,14 +144,21 @@ def open_session(config: pytest.Config) -> Session:
         seed=int(seed),
         environment=_kernels(os.environ),
     )
+    name = "-".join(filter(None, (stack, plan.router, topology)))
     DRIVERS[stack](plan)  # whatever this kind of stack cannot have is said now
     return Session(
         plan=plan,
         topology_fixed=bool(topology),
-        report=Path(report) if report else config.rootpath / ".chaos" / "report",
+        report=report_folder(config),
         keep_stack=bool(config.getoption("--keep-stack")),
         driver=DRIVERS[stack],
+        expected=ExpectedFiles(f"{name}.toml", config.rootpath, accept),
     )
+
+
+def report_folder(config: pytest.Config) -> Path:
+    told = _text(config, "report-dir")
+    return Path(told).absolute() if told else config.rootpath / ".chaos" / "report"
 
 
 def _kernels(environ: Mapping[str, str]) -> dict[str, dict[str, str]]:
@@ -160,30 +188,58 @@ def _wait_for_enter(stack: Stack) -> None:
     sys.stdin.readline()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Experiments that share a plan run one after the other, on the same live stack."""
+    for item in items:
+        if "play" in getattr(item, "fixturenames", ()):
+            item.stash[EXPECTED] = _expected(config, item)
     plans = {item: repr(_wanted(item)) for item in items}
     first = {plan: index for index, plan in reversed(list(enumerate(plans.values())))}
     items.sort(key=lambda item: first[plans[item]])
 
 
+def _expected(config: pytest.Config, item: pytest.Item) -> Expected:
+    """What stands for this test in its expected file. UsageError: it is none of ours."""
+    try:
+        expected, place = config.stash[SESSION].expected.of(item.path, _within_file(item))
+    except ValueError as wrong:
+        raise pytest.UsageError(str(wrong)) from wrong
+    if place is not None:
+        item.user_properties.append(told(place, expected.test))
+    return expected
+
+
+def _within_file(item: pytest.Item) -> str:
+    return item.nodeid.partition("::")[2]
+
+
 @pytest.fixture
 def play(request: pytest.FixtureRequest) -> Play:
     """Plays an experiment on the live stack: `play(load, strikes, allowed=...)`."""
-    session = request.config.stash[SESSION]
+    config = request.config
+    session = config.stash[SESSION]
     item: pytest.Item = request.node
     driver = session.driver(plan_for(session, _wanted(item)))
-    file_name = re.sub(r"[^\w.-]+", "-", f"{item.path.stem}-{item.name}")
     return Play(
         name=item.name,
         arena=session.arena,
         wanted=Wanted(repr(driver.plan), driver.launch),
         seed=session.plan.seed,
-        file=session.report / "histories" / f"{file_name}.jsonl",
-        reproduce=reproduction(request.config, item.nodeid),
+        file=session.report / "histories" / history_file.name_of(item.path, _within_file(item)),
+        reproduce=reproduction(
+            item.path,
+            _within_file(item),
+            {f"--{one}": text for one in OURS if (text := _text(config, one)) != OURS[one]},
+            config.invocation_params.args,
+            config.invocation_params.dir,
+        ),
         skip=pytest.skip,
-        finished=lambda played: _keep(item, played),
+        finished=lambda played: keep(item, item.stash[EXPECTED], played),
         alerts=ALERTS,
+        expected=item.stash[EXPECTED],
+        accept=session.expected.accept,
+        known_bug=pytest.xfail,
+        undecided=lambda played: keep_undecided(item, played),
     )
 
 
@@ -196,16 +252,6 @@ def plan_for(session: Session, wanted: dict[str, object]) -> Plan:
         needed = session.plan.topology
     environment = cast("dict[str, dict[str, str]]", wanted.pop("environment", {}))
     return replace(session.plan, topology=needed, **wanted).with_environment(environment)
-
-
-def reproduction(config: pytest.Config, nodeid: str) -> str:
-    """The command that plays this experiment again, with the options that are not the default."""
-    options = [
-        f"--{name} {value}"
-        for name in ("stack", "router", "topology", "guards-off")
-        if (value := _text(config, name)) and value not in {"embedded", "smg"}
-    ]
-    return " ".join(["pytest", f"'{nodeid}'", f"--seed {_text(config, 'seed')}", *options])
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -225,71 +271,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     }
     write_environment(Path(results), facts, os.environ)
     write_executor(Path(results), os.environ)
-
-
-def _rows(report: object) -> list[Judged]:
-    """The verdicts that a test's report carries; no other report has any."""
-    if not isinstance(report, pytest.TestReport) or report.when != "call":
-        return []
-    return [unpacked(str(value)) for name, value in report.user_properties if name == ROWS]
-
-
-def pytest_report_teststatus(
-    report: pytest.CollectReport | pytest.TestReport,
-) -> tuple[str, str, str] | None:
-    """With -v a test that has played ends with its verdicts instead of PASSED."""
-    rows = _rows(report)
-    if not rows or report.skipped:
-        return None
-    told = verdicts_text(rows)
-    return ("passed", ".", told) if report.passed else ("failed", "F", f"FAILED, {told}")
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
-) -> None:
-    """The stage x fault matrix, and one line per strike."""
-    reports = (one for reports in terminalreporter.stats.values() for one in reports)
-    rows = [row for one in reports for row in _rows(one)]
-    if not rows:
-        return
-    terminalreporter.write_sep("=", "verdicts")
-    terminalreporter.write_line(list_text(rows))
-    terminalreporter.write_sep("=", "stage x fault")
-    terminalreporter.write_line(matrix_text(rows))
-    terminalreporter.write_line(f"histories: {config.stash[SESSION].report / 'histories'}")
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[None]
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A known bug of this kind of stack is expected: the very verdict, and a failure for it."""
-    report = yield
-    known = [KnownBug(**marker.kwargs) for marker in item.iter_markers("known_bug")]
-    mine = [one for one in known if one.stack == _text(item.config, "stack")]
-    if call.when != "call" or not mine or report.skipped:
-        return report
-    seen = item.stash.get(VERDICTS, list[Verdict]())
-    failed_honestly = call.excinfo is not None and call.excinfo.errisinstance(AssertionError)
-    wrong = settled(mine[0], seen, passed=report.passed, accused=failed_honestly)
-    if wrong is None:
-        report.outcome = "skipped"
-        report.wasxfail = f"reason: {mine[0].what}"
-    elif report.passed:
-        report.outcome, report.longrepr = "failed", wrong
-    else:
-        report.sections.append(("known bug", wrong))
-    return report
-
-
-def _keep(item: pytest.Item, played: Played) -> None:
-    item.stash.setdefault(VERDICTS, []).extend(played.verdicts)
-    for row in judged(played.history, played.verdicts):
-        item.user_properties.append((ROWS, packed(row)))
-    label(played.history)
-    attach(played.history, played.verdicts, played.file, played.stack.attachments())
 
 
 def _wanted(item: pytest.Item) -> dict[str, object]:

@@ -96,6 +96,8 @@ class Allowed:
 
 
 TOLERATED = Allowed(Outcome.TOLERATED)
+CAUGHT = Allowed(Outcome.CAUGHT)  # by whichever guard, in its budget
+SURFACED = Allowed(Outcome.SURFACED)
 
 
 def caught_by(*guards: str) -> Allowed:

@@ -8,7 +8,7 @@ from chaos.experiment import Entering, Strike
 from chaos.play import Play
 from chaos.specification import Budgets
 from chaos.stage import Stage
-from chaos.verdict import TOLERATED, caught_by
+from chaos.verdict import CAUGHT, TOLERATED
 from chaos.workloads.lone import Lone
 from chaos.workloads.steady import Steady
 from chaos.workloads.together import Together
@@ -44,13 +44,13 @@ def test_client_disconnects(play: Play, node: str, site: str, stage: Stage) -> N
     play(
         WITH_VICTIM,
         [Strike(Held(node, site, "victim", LEAVING, stage))],
-        allowed=[caught_by("abort_propagation")],
+        allowed=[CAUGHT],
         budgets=AT_ONCE,
     )
 
 
 # Where an engine says nothing of a client that left, everything must have come back.
-EITHER_WAY = (caught_by("abort_propagation"), TOLERATED)
+EITHER_WAY = (CAUGHT, TOLERATED)
 
 
 @pytest.mark.quick

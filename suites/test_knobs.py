@@ -15,7 +15,6 @@ import pytest
 from chaos.event import Kind
 from chaos.experiment import Strike
 from chaos.history import History
-from chaos.homes import keys_on
 from chaos.life import Life
 from chaos.oracles.signals import firings
 from chaos.play import Play
@@ -64,7 +63,7 @@ def short_agent(name: str, key: str) -> Agents:
 
 def agents(play: Play) -> Together:
     """`long` and short `near` live on decode-0, and `apart` and short `far` on decode-1."""
-    keys = keys_on(play.arena.stack(play.wanted), ("decode-0", "decode-1"), 2)
+    keys = play.keys_on(("decode-0", "decode-1"), 2)
     here, there = keys["decode-0"], keys["decode-1"]
     return Together((
         long_agent("long", here[0]), short_agent("near", here[1]),
@@ -138,7 +137,7 @@ def test_target_ctas_without_the_clamp_hangs_a_later_round_of_agents(play: Play)
     (verdict,) = play(
         load,
         [Strike(BadKnob("decode-0", {TARGET: "512", **UNCLAMPED}, Stage.DECODE), for_s=30.0)],
-        allowed=[caught_by("step_watchdog")],
+        allowed=[caught_by("step_watchdog")],  # the incident asked for it: it did not fire
         budgets=Budgets(detect_s=5.5),  # since it was sent, and three thousand tokens travel first
     )
     history = play.played[-1].history

@@ -8,7 +8,7 @@ from chaos.experiment import Entering, Strike
 from chaos.play import Play
 from chaos.specification import Budgets
 from chaos.stage import Stage
-from chaos.verdict import caught_by
+from chaos.verdict import CAUGHT
 from chaos.workloads.burst import Burst
 from chaos.workloads.lone import Lone
 from chaos.workloads.steady import Steady
@@ -24,13 +24,13 @@ LONG = Steady(requests=4, every_s=0.1, prompt_bytes=160, tokens=400)
 @pytest.mark.intake
 @pytest.mark.leg_error
 def test_prefill_answers_500_while_decode_waits(play: Play) -> None:
-    play(LOAD, [Strike(LegError("prefill-0", "r1"))], allowed=[caught_by("router_error_reply")])
+    play(LOAD, [Strike(LegError("prefill-0", "r1"))], allowed=[CAUGHT])
 
 
 @pytest.mark.intake
 @pytest.mark.leg_error
 def test_decode_answers_500_while_prefill_waits(play: Play) -> None:
-    play(LOAD, [Strike(LegError("decode-0", "r1"))], allowed=[caught_by("router_error_reply")])
+    play(LOAD, [Strike(LegError("decode-0", "r1"))], allowed=[CAUGHT])
 
 
 @pytest.mark.quick
@@ -41,7 +41,7 @@ def test_prefill_refuses_the_router(play: Play) -> None:
         # Sent when it refuses already: a leg that is cut on its way is sent again.
         Burst(requests=4, due_s=0.3),
         [Strike(Refuse("router->prefill-0"))],
-        allowed=[caught_by("router_error_reply")],
+        allowed=[CAUGHT],
     )
 
 
@@ -49,22 +49,17 @@ def test_prefill_refuses_the_router(play: Play) -> None:
 @pytest.mark.reset
 def test_decode_link_reset_in_mid_stream(play: Play) -> None:
     play(
-        Lone("r1", tokens=400),
+        # So long that it still streams when a busy machine comes to the strike.
+        Lone("r1", tokens=2000),
         [Strike(Reset("router->decode-0"), on=Entering("r1", Stage.STREAM))],
-        # The router names it by what it has passed on already: a part of the stream, or nothing.
-        allowed=[caught_by("router_stream_failure"), caught_by("router_error_reply")],
+        allowed=[CAUGHT],
     )
 
 
 @pytest.mark.dispatch
 @pytest.mark.reset
 def test_decode_link_reset_before_its_first_byte(play: Play) -> None:
-    # smg sends the decode leg once more, into a room whose KV has gone to the first one.
-    play(
-        Lone("r1"),
-        [Strike(Reset("router->decode-0"))],
-        allowed=[caught_by("waiting_timeout"), caught_by("router_error_reply")],
-    )
+    play(Lone("r1"), [Strike(Reset("router->decode-0"))], allowed=[CAUGHT])
 
 
 @pytest.mark.soak

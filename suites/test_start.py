@@ -13,12 +13,6 @@ from faults.knobs import BadKnob
 @pytest.mark.quick
 @pytest.mark.lifecycle
 @pytest.mark.bad_knob
-@pytest.mark.known_bug(
-    stack="sglang",
-    verdict="LEAKED",
-    what="a knob that is no number is taken for its default, with a warning; and prefill keeps "
-    "descriptors of each decode that was replaced",
-)
 def test_a_bad_knob_is_refused_at_start_with_a_clear_message(play: Play) -> None:
     bad = {"SGLANG_DISAGGREGATION_WAITING_TIMEOUT": "soon"}
     play(Lone("after", due_s=4.0), [Strike(BadKnob("decode-0", bad), for_s=2.0)])

@@ -8,7 +8,7 @@ from chaos.experiment import Entering, Strike
 from chaos.play import Play
 from chaos.specification import Budgets
 from chaos.stage import Stage
-from chaos.verdict import caught_by
+from chaos.verdict import CAUGHT
 from chaos.workloads.steady import Steady
 from faults.failpoint import DropDoneSignal, StallWriter
 from faults.network import Bandwidth, Blackhole, CutAfter, Latency, Stall
@@ -21,7 +21,7 @@ LOAD = Steady(requests=4, every_s=0.1, prompt_bytes=160, tokens=16)
 @pytest.mark.transfer
 @pytest.mark.blackhole
 def test_kv_transfer_blackholed_from_the_start(play: Play) -> None:
-    play(LOAD, [Strike(Blackhole(KV))], allowed=[caught_by("prefill_inflight_watchdog")])
+    play(LOAD, [Strike(Blackhole(KV))], allowed=[CAUGHT])
 
 
 @pytest.mark.soak
@@ -32,7 +32,7 @@ def test_kv_transfer_stalled_in_the_middle(play: Play) -> None:
     play(
         LOAD,
         [Strike(StallWriter("prefill-0", after_bytes=20_000))],
-        allowed=[caught_by("prefill_inflight_watchdog")],
+        allowed=[CAUGHT],
     )
 
 
@@ -42,7 +42,7 @@ def test_kv_transfer_stalled_at_the_done_signal(play: Play) -> None:
     play(
         LOAD,
         [Strike(DropDoneSignal("prefill-0"))],
-        allowed=[caught_by("prefill_inflight_watchdog")],
+        allowed=[CAUGHT],
     )
 
 
@@ -67,13 +67,7 @@ def test_a_late_kv_link_is_no_hang(play: Play) -> None:
 @pytest.mark.transfer
 @pytest.mark.cut
 def test_kv_link_cut_after_some_pages(play: Play) -> None:
-    # A cut that comes before the last page is an error at once; one that comes after it, before
-    # the acknowledgement, is seen only by the watchdog.
-    play(
-        LOAD,
-        [Strike(CutAfter(KV, n_bytes=20_000))],
-        allowed=[caught_by("router_error_reply"), caught_by("prefill_inflight_watchdog")],
-    )
+    play(LOAD, [Strike(CutAfter(KV, n_bytes=20_000))], allowed=[CAUGHT])
 
 
 @pytest.mark.transfer

@@ -8,6 +8,8 @@ from chaos.commands.bad_input import BadInput
 from chaos.history import History
 from chaos.history_file import read
 
+LINE_MAX = 500
+
 
 def load(file: Path) -> History:
     """Raises BadInput for a file that is missing, foreign, damaged or cut off."""
@@ -16,7 +18,14 @@ def load(file: Path) -> History:
     except OSError as error:
         raise BadInput(f"{file}: {error.strerror or error}") from error
     except ValueError as error:
-        raise BadInput(" ".join(str(error).split())) from error
+        raise BadInput(_one_line(str(error))) from error
+
+
+def _one_line(text: str) -> str:
+    """What the file holds may be anything: nothing of it reaches the terminal but what prints."""
+    words = " ".join(text.split())
+    escaped = "".join(one if one.isprintable() else ascii(one)[1:-1] for one in words)
+    return escaped if len(escaped) <= LINE_MAX else f"{escaped[:LINE_MAX]} ..."
 
 
 def files(paths: list[Path]) -> list[Path]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from textwrap import shorten, wrap
 
+from chaos.comparison import Difference
 from chaos.event import Event
 from chaos.history import History
 from chaos.reports.event_line import event_line, seconds_in
@@ -21,20 +22,39 @@ HEADLINE_MAX = 200  # the whole reason stands below
 ORDER = list(Outcome)  # from best to worst; the last two accuse nobody
 
 
-def failure_text(history: History, refused: Sequence[Verdict], file: Path, reproduce: str) -> str:
+def failure_text(
+    history: History,
+    refused: Sequence[Verdict],
+    file: Path,
+    reproduce: str,
+    differences: Sequence[Difference] = (),
+) -> str:
     """Why these verdicts were refused, as a stranger can read it, worst first.
 
-    `file` is where the history was kept, `reproduce` the command that plays it again.
+    `file` is where the history was kept, `reproduce` the command that plays it again;
+    `differences` are those from the expected file, each with the line that would make it right.
     """
+    told = {one.verdict.strike: one for one in differences}
     worst_first = sorted(refused, key=_badness, reverse=True)
-    blocks = [_block(history, verdict) for verdict in worst_first]
+    allowed = [one.verdict for one in differences if one.verdict not in refused]
+    blocks = [_block(history, one, told.get(one.strike)) for one in (*worst_first, *allowed)]
+    head = headline(worst_first[0], history) if worst_first else _news(differences[0], history)
     again = [f"history   {file}", f"again     {reproduce}"]
-    return "\n".join([headline(worst_first[0], history), "", *_joined(blocks), "", *again])
+    return "\n".join([head, "", *_joined(blocks), "", *again])
 
 
 def headline(verdict: Verdict, history: History) -> str:
     """`SILENT, not allowed: ...`: one line, begun by the word that categories sort by."""
-    stand = "broken, proves nothing" if verdict.outcome in BROKEN else "not allowed"
+    return _headline(
+        verdict, history, "broken, proves nothing" if verdict.outcome in BROKEN else "not allowed"
+    )
+
+
+def _news(difference: Difference, history: History) -> str:
+    return _headline(difference.verdict, history, "not expected")
+
+
+def _headline(verdict: Verdict, history: History, stand: str) -> str:
     reason = shorten(verdict.reason, HEADLINE_MAX, placeholder=" ...")
     return f"{verdict.outcome.value}, {stand}: {reason} [{history.specification.name}]"
 
@@ -52,7 +72,7 @@ def _joined(blocks: Iterable[list[str]]) -> list[str]:
     return lines
 
 
-def _block(history: History, verdict: Verdict) -> list[str]:
+def _block(history: History, verdict: Verdict, difference: Difference | None) -> list[str]:
     spec = history.specification
     strike = next((one for one in spec.strikes if one.strike == verdict.strike), None)
     allowed = ", or ".join(str(one) for one in spec.allowed) or "nothing"
@@ -65,8 +85,23 @@ def _block(history: History, verdict: Verdict) -> list[str]:
         f"after     {_after(verdict)}",
         f"signal    {_signal(verdict)}",
         f"allowed   {allowed}",
+        *_expected(difference),
     ]
     return [*lines, *_evidence(history, verdict)]
+
+
+def _expected(difference: Difference | None) -> list[str]:
+    """What the expected file says, and its line for this; never wrapped, as it is to be copied."""
+    if difference is None:
+        return []
+    when = "if that is right: --accept writes it"
+    if not difference.promised:
+        when = "if a person finds it to be a known bug, with the reason"
+    return [
+        f"expected  {difference.stood}",
+        f"to write  {difference.line}",
+        f"          {when}",
+    ]
 
 
 def _wrapped(word: str, said: str) -> list[str]:

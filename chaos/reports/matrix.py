@@ -22,6 +22,8 @@ class Judged:
     verdict: Verdict
     places: tuple[tuple[Stage, FaultKind], ...] = ()
     allowed: bool = True
+    known_bug: bool = False  # not allowed, and expected all the same
+    unnamed: bool = False  # CAUGHT, and of some request by its reply alone: no guard named it
 
 
 def judged(history: History, verdicts: Iterable[Verdict]) -> tuple[Judged, ...]:
@@ -33,9 +35,14 @@ def judged(history: History, verdicts: Iterable[Verdict]) -> tuple[Judged, ...]:
             verdict,
             tuple((s.stage, s.kind) for s in spec.strikes if s.strike == verdict.strike),
             accepted(verdict, spec.allowed),
+            unnamed=verdict.outcome is Outcome.CAUGHT and not _names(verdict) <= set(spec.guards),
         )
         for verdict in verdicts
     )
+
+
+def _names(verdict: Verdict) -> set[str]:
+    return set((verdict.by or "").split("+"))
 
 
 def matrix_text(rows: Sequence[Judged]) -> str:
@@ -52,12 +59,17 @@ def matrix_text(rows: Sequence[Judged]) -> str:
 
 
 def list_text(rows: Sequence[Judged]) -> str:
-    """One line per strike: experiment, strike, verdict; a mark where it was not allowed."""
-    table = [
-        ["  " if row.allowed else "! ", row.experiment, row.verdict.strike, str(row.verdict)]
-        for row in rows
-    ]
+    """One line per strike: experiment, strike, verdict; a mark where it was not allowed, and
+    another one where it is a known bug."""
+    table = [[_mark(row), row.experiment, row.verdict.strike, str(row.verdict)] for row in rows]
     return "\n".join(_columns(table))
+
+
+def _mark(row: Judged) -> str:
+    """As pytest marks an expected failure: x."""
+    if row.known_bug:
+        return "x "
+    return "  " if row.allowed else "! "
 
 
 def verdicts_text(rows: Iterable[Judged]) -> str:
@@ -93,10 +105,12 @@ def _cell(outcomes: Sequence[Outcome]) -> str:
 
 
 def _tally(rows: Iterable[Judged]) -> str:
-    counted: dict[Outcome, int] = defaultdict(int)
+    """How often each verdict came; CAUGHT by a reply that no guard's event names counts apart."""
+    counted: dict[str, int] = defaultdict(int)
     for row in rows:
-        counted[row.verdict.outcome] += 1
-    return ", ".join(f"{one.value} {counted[one]}" for one in ORDER if counted[one])
+        counted[f"{row.verdict.outcome.value}{' by the reply alone' if row.unnamed else ''}"] += 1
+    words = [word for one in ORDER for word in (one.value, f"{one.value} by the reply alone")]
+    return ", ".join(f"{word} {counted[word]}" for word in words if counted[word])
 
 
 def _columns(table: Sequence[Sequence[str]]) -> list[str]:

@@ -16,6 +16,8 @@ def packed(row: Judged) -> str:
         {
             "experiment": row.experiment,
             "allowed": row.allowed,
+            "known_bug": row.known_bug,
+            "unnamed": row.unnamed,
             "places": [(stage.value, kind.value) for stage, kind in row.places],
             "strike": verdict.strike,
             "outcome": verdict.outcome.value,
@@ -41,4 +43,11 @@ def unpacked(text: str) -> Judged:
         about=tuple(read["about"]),
     )
     places = tuple((Stage(stage), FaultKind(kind)) for stage, kind in read["places"])
-    return Judged(read["experiment"], verdict, places, allowed=read["allowed"])
+    return Judged(
+        read["experiment"],
+        verdict,
+        places,
+        allowed=read["allowed"],
+        known_bug=read["known_bug"],
+        unnamed=read["unnamed"],
+    )

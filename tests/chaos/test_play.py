@@ -154,7 +154,8 @@ def test_a_control_that_failed_spoils_one_experiment_and_not_all(
     struck = [Strike(FakeFault(), for_s=0.1)]
     with pytest.raises(NotProven, match="in the control, our load generator was late"):
         play(Crowd(due_s=0.2), struck, budgets=SHORT)
-    launches.lag_s = 0.0
+    for stack in launches.stacks:
+        stack.clients.lag_s = 0.0
     assert play(Crowd(due_s=0.2), struck, budgets=SHORT)[0].outcome is Outcome.TOLERATED
 
 

@@ -57,11 +57,17 @@ def test_experiments_on_the_same_plan_stand_together() -> None:
     assert sticky == list(range(sticky[0], sticky[0] + len(sticky)))
 
 
-def test_the_kernels_that_pytest_was_told_of_reach_every_engine() -> None:
+def test_the_kernels_that_pytest_was_told_of_reach_every_engine(tmp_path: Path) -> None:
     environ = {**CLEAN, "PDCHAOS_KERNELS": "abacus"}
+    before = tmp_path / "allure-results" / "of-the-run-before.json"
+    before.parent.mkdir()
+    before.write_text("{}")
     command = [sys.executable, "-m", "pytest", "suites/test_legs.py", "-q", "-x", "-k", "refuses"]
+    command += ["--report-dir", str(tmp_path)]
     asked = subprocess.run(
         command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=SOON_S, check=False
     )
     assert asked.returncode == 1
     assert "PDCHAOS_KERNELS: expected" in asked.stdout, asked.stdout
+    assert before.exists(), "a part of the suites emptied the results of the whole"
+    assert len(list(before.parent.glob("*-result.json"))) == 1, "results follow --report-dir"

@@ -1,0 +1,104 @@
+"""What a whole run makes of its expected files: stale lines are red, and `--accept` writes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from chaos.comparison import Difference
+from chaos.expectation import Expectation
+from chaos.expected_file import parsed, read, write
+from chaos.verdict_terminal import properties
+
+TOLD = "pd-chaos expected"  # the user property that carries what a test used to the end of the run
+ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+
+
+@dataclass
+class Seen:
+    """One test, as its reports told it."""
+
+    keys: set[str] = field(default_factory=set[str])
+    called: bool = False
+    cut_short: bool = False  # it failed, was skipped, or ended as an expected failure
+    changes: dict[str, Expectation] = field(default_factory=dict[str, Expectation])
+
+
+@dataclass
+class ExpectedRun:
+    """A plugin of pytest's, for the process that hears of every test of a run."""
+
+    accept: bool
+    whole: tuple[Path, ...]  # of these folders every test was to be run
+    tests: dict[Path, dict[str, Seen]] = field(default_factory=dict[Path, dict[str, Seen]])
+    stale: list[str] = field(default_factory=list[str])
+    written: list[str] = field(default_factory=list[str])
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        for text in properties(report, TOLD):
+            told = json.loads(text)
+            seen = self.tests.setdefault(Path(told["file"]), {}).setdefault(told["test"], Seen())
+            seen.keys.update(told["keys"])
+            seen.changes.update(parsed(line) for line in told["lines"])
+            seen.called |= report.when == "call"
+            seen.cut_short |= not report.passed or hasattr(report, "wasxfail")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        if exitstatus not in ENDED or session.shouldstop or session.shouldfail:
+            return
+        for path, tests in self.tests.items():
+            if self.accept:
+                self._write(path, tests)
+            elif path.exists():
+                self.stale += (f"{where}: {why}" for _, _, where, why in self._stale(path, tests))
+        if self.stale:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _stale(self, path: Path, tests: dict[str, Seen]) -> Iterator[tuple[str, str, str, str]]:
+        """Lines that nothing comes to any more: of a test that is gone, or of a strike that is."""
+        file = read(path)
+        whole = any(path.is_relative_to(folder) for folder in self.whole)
+        for test, strikes in file.tests.items():
+            seen = tests.get(test)
+            for key in strikes:
+                if seen is None and whole:
+                    yield test, key, file.where(test, key), f"stale: there is no test {test}"
+                elif seen and seen.called and not seen.cut_short and key not in seen.keys:
+                    why = f"stale: {test} did not play {key!r}"
+                    yield test, key, file.where(test, key), why
+
+    def _write(self, path: Path, tests: dict[str, Seen]) -> None:
+        changes: dict[tuple[str, str], Expectation | None] = {
+            (test, key): new for test, seen in tests.items() for key, new in seen.changes.items()
+        }
+        if path.exists():
+            changes |= {(test, key): None for test, key, _, _ in self._stale(path, tests)}
+        if changes:
+            write(path, changes, f"What each strike gets on {path.stem}, and from whom.")
+            self.written.append(f"{path}: {len(changes)} lines written; a person reviews them")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self.stale:
+            terminalreporter.write_sep("=", "expected verdicts", red=True)
+        for line in (*self.stale, *self.written, *self._unwritten()):
+            terminalreporter.write_line(line)
+
+    def _unwritten(self) -> Iterator[str]:
+        for path in self.tests:
+            if not path.exists() and path.parent.is_dir():
+                yield f"no {path}: judged by the promises alone (--accept would write it)"
+
+
+def told(
+    file: Path, test: str, keys: Sequence[str] = (), accepted: Sequence[Difference] = ()
+) -> tuple[str, str]:
+    """The user property of one test: which lines it used, and those that are to be written."""
+    lines = [one.line for one in accepted]
+    text = {"file": str(file), "test": test, "keys": list(keys), "lines": lines}
+    return TOLD, json.dumps(text)
