@@ -167,12 +167,21 @@ def unread(history: History) -> tuple[str, ...]:
 
 def _answers(history: History, begin_ns: int | None, end_ns: int | None) -> dict[str, bool]:
     """Whether each resource's probe answered when it was last read in that time."""
-    told = (*history.of(Kind.READING), *history.of(Kind.UNREADABLE))
     return {
         str(one.detail.get("probe", one.about)): one.kind is Kind.READING
-        for one in sorted(told, key=lambda one: one.seq)
-        if one.actor == RESOURCE and _within(one, begin_ns, end_ns)
+        for one in _told(history, begin_ns, end_ns)
     }
+
+
+def _told(history: History, begin_ns: int | None, end_ns: int | None) -> list[Event]:
+    """What was read of resources in that time, or could not be, in its order."""
+    told = [
+        one
+        for kind in (Kind.READING, Kind.UNREADABLE)
+        for one in history.of(kind)
+        if one.actor == RESOURCE and _within(one, begin_ns, end_ns)
+    ]
+    return sorted(told, key=lambda one: one.seq)
 
 
 def _within(event: Event, begin_ns: int | None, end_ns: int | None) -> bool:
@@ -183,10 +192,8 @@ def _readings(history: History, begin_ns: int | None, end_ns: int | None) -> dic
     """The last word on each resource. A probe that could not be read unsays what it said before."""
     values: dict[str, float] = {}
     told_by: dict[str, str] = {}
-    told = (*history.of(Kind.READING), *history.of(Kind.UNREADABLE))
-    for event in sorted(told, key=lambda one: one.seq):
-        if event.actor == RESOURCE and _within(event, begin_ns, end_ns):
-            _say(values, told_by, event)
+    for event in _told(history, begin_ns, end_ns):
+        _say(values, told_by, event)
     return values
 
 

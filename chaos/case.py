@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -111,19 +112,20 @@ class _Evidence:
     def __init__(self, history: History, control: Verdict | None, as_control: bool) -> None:  # noqa: FBT001 - a fact
         self._history = history
         self.blows = blows(history)
-        self._fates = fates(history)
+        self._fates = _by_strike(fates(history))
         self._accusations = accusations(history)
         self._detections = Detections(history)
-        unread = () if as_control else self._unread()
-        self._holes = (*_holes(history, control), *unread)
+        unread = dict[Outcome, str]() if as_control else self._unread()
+        self._holes = (*_holes(history, control), *unread.values())
         # A page that was not read in time is the machine's, too: the stack did serve again.
-        late = {resources.unproven(history), *of_the_machine(history)}
-        spoilt = {_no_reference(control)} if control and control.of_machine else set[str]()
-        self._made_by_machine = frozenset(late | spoilt)
+        late = {unread.get(Outcome.LEAKED), *of_the_machine(history)}
+        if control and control.of_machine:
+            late.add(_no_reference(control))
+        self._made_by_machine = frozenset(late)
 
     def case(self, blow: Blow | None) -> Case:
         """The case against this strike, or against nobody."""
-        mine = tuple(one for one in self._fates if _names(blow, one.strikes))
+        mine = tuple(self._fates.get(blow.strike if blow else FAULT_FREE, ()))
         accused = {
             kind: tuple(one for one in told if _names(blow, one.strikes))
             for kind, told in self._accusations.items()
@@ -155,22 +157,30 @@ class _Evidence:
         why = unsure(self._history, blow) if blow and blow.bit else None
         return (why,) if why else ()
 
-    def _unread(self) -> tuple[str, ...]:
+    def _unread(self) -> dict[Outcome, str]:
         """What would have to be seen of a stack that did recover, and was not. A control need not
         show it: what a run is compared with is looked for when it is compared."""
-        whys: list[str] = []
+        whys: dict[Outcome, str] = {}
         for worse, look in PROOFS:
             if self._accusations[worse]:
                 if worse is Outcome.NOT_RECOVERED:
                     break
             elif why := look(self._history):
-                whys.append(why)
-        return tuple(whys)
+                whys[worse] = why
+        return whys
 
     def _blind(self, detected: Detected) -> tuple[str, ...]:
         """Silence may be claimed only by somebody who looked at everything that was declared."""
         blind = signals.unwatched(self._history) if detected.untold else ()
         return tuple(f"nothing to evaluate alert {one} on" for one in blind)
+
+
+def _by_strike(all_fates: Sequence[Fate]) -> Mapping[str, Sequence[Fate]]:
+    charged: defaultdict[str, list[Fate]] = defaultdict(list)
+    for fate in all_fates:
+        for strike in fate.strikes or (FAULT_FREE,):
+            charged[strike].append(fate)
+    return charged
 
 
 def _holes(history: History, control: Verdict | None) -> tuple[str, ...]:

@@ -37,8 +37,6 @@ class Detections:
     def __init__(self, history: History) -> None:
         self._history = history
         self._detect_ns = ns(history.specification.budgets.detect_s)
-        crying = signals.crying(history)
-        self._firings = [one for one in signals.firings(history) if one.alert not in crying]
         self._whole = {one.name for one in history.specification.alerts if one.whole_stack}
 
     def of(self, late: Sequence[Fate]) -> Detected:
@@ -110,6 +108,11 @@ class Detections:
     def _is_alone(self, node: str) -> bool:
         """No other worker has its role, so that every request has to do with it."""
         return not is_worker(node) or sum(role_of(one) == role_of(node) for one in self._known) == 1
+
+    @cached_property
+    def _firings(self) -> list[Firing]:
+        crying = signals.crying(self._history)
+        return [one for one in signals.firings(self._history) if one.alert not in crying]
 
     @cached_property
     def _known(self) -> frozenset[str]:

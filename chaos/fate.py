@@ -161,9 +161,10 @@ class _Reading:
         same = self._reference(life)
         ended = ending(settled)
         if same is None or same.settled is None:
-            return ended is Ending.COMPLETE and life.silence_ns(life.sent.at_ns) <= ns(
-                self._budgets.settle_s
-            )
+            settle_ns, sent_ns = ns(self._budgets.settle_s), life.sent.at_ns
+            took_ns = settled.at_ns - sent_ns
+            in_time = took_ns <= settle_ns or life.silence_ns(sent_ns) <= settle_ns
+            return ended is Ending.COMPLETE and in_time
         alike = ended in (Ending.COMPLETE, ending(same.settled))
         return alike and self._late_s(life, settled) <= self._budgets.service_s
 

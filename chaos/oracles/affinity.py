@@ -75,7 +75,7 @@ def symptoms(history: History) -> tuple[Symptom, ...]:
 
 def unproven(history: History) -> str | None:
     """Why nothing can be said about the keys that were sent, or None."""
-    if _keyed(history) and not _workers(history):
+    if _keyed(history) and not any(_intakes(history)):
         return "no worker told which of the requests with a routing key it took"
     return None
 
@@ -177,11 +177,11 @@ def _served(life: Life, role: str) -> bool:
 
 def _workers(history: History) -> frozenset[str]:
     """Every worker that was ever seen to take a request, here or in the control."""
+    return frozenset(event.actor for event in _intakes(history))
+
+
+def _intakes(history: History) -> Iterator[Event]:
     sides = (history, history.control) if history.control else (history,)
-    return frozenset(
-        event.actor
-        for side in sides
-        for life in side.lives.values()
-        for event in life.stages
-        if event.stage is Stage.INTAKE
-    )
+    for side in sides:
+        for life in side.lives.values():
+            yield from (event for event in life.stages if event.stage is Stage.INTAKE)

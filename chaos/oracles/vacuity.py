@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from chaos.blow import Blow, blows
@@ -44,7 +45,7 @@ def toothless(history: History, blow: Blow) -> str | None:
         return f"never began: its trigger did not come ({blow.spec.trigger})"
     if not blow.bit:
         return "began, and nothing shows that it took effect"
-    if not _witnesses(history, blow.began_ns):
+    if not any(_witnesses(history, blow.began_ns)):
         return "took effect when every request had ended, or hung already"
     return None
 
@@ -54,26 +55,24 @@ def unsure(history: History, blow: Blow) -> str | None:
     entered had ended well when it was done, and may have ended before anything hurt."""
     if blow.struck is None or blow.began_ns is None:
         return None
-    met = _witnesses(history, blow.began_ns)
-    entered_ns = blow.struck.at_ns
-    if not met or any(one.settled is None or _failed(one.settled) for one in met):
-        return None
-    if any(one.settled is not None and one.settled.at_ns >= entered_ns for one in met):
-        return None
+    entered_ns, met = blow.struck.at_ns, False
+    for one in _witnesses(history, blow.began_ns):
+        if one.settled is None or one.settled.at_ns >= entered_ns or _failed(one.settled):
+            return None
+        met = True
     took_s = seconds(entered_ns - blow.began_ns)
-    return f"{blow.strike} took {took_s:.2f} s to enter, and every request ended well meanwhile"
+    why = f"{blow.strike} took {took_s:.2f} s to enter, and every request ended well meanwhile"
+    return why if met else None
 
 
-def _witnesses(history: History, began_ns: int) -> list[Life]:
-    """The requests of the load that lived then, or were sent later, and had not hung already."""
+def _witnesses(history: History, began_ns: int) -> Iterator[Life]:
+    """The requests of the load that lived then, or were sent later, and had not hung already; the
+    last ones first."""
     settle_ns = ns(history.specification.budgets.settle_s)
-    return [
-        one
-        for one in history.lives.values()
-        if not one.is_recovery
-        and (one.settled is None or one.settled.at_ns >= began_ns)
-        and not _had_hung(one, began_ns, settle_ns)
-    ]
+    for one in reversed(tuple(history.lives.values())):
+        over = one.is_recovery or (one.settled is not None and one.settled.at_ns < began_ns)
+        if not over and not _had_hung(one, began_ns, settle_ns):
+            yield one
 
 
 def _had_hung(life: Life, at_ns: int, settle_ns: int) -> bool:
