@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from chaos.contracts import Stack, Workload
 from chaos.history import History
+from chaos.judge import flawed
 from chaos.oracles.completeness import flaws
 
 
@@ -57,7 +58,7 @@ class Arena:
         kept = self._controls.get(key)
         if kept is None:
             kept = play()
-            if not flaws(kept):
+            if not flaws(kept) and flawed(kept) is None:
                 self._controls[key] = kept
         return kept
 

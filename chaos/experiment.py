@@ -58,12 +58,14 @@ class Slowing(Protocol):
 class Strike:
     """One fault, when it begins, and how long it lasts.
 
-    It ends early when every request has settled: nothing further can be seen then.
+    It ends early when every request has settled: nothing further can be seen then. A guard that
+    ends a request which it could not touch is a false alarm; `about` says which it may.
     """
 
     fault: Fault
     on: Trigger = field(default_factory=lambda: At(0.0))
     for_s: float = 8.0
+    about: tuple[str, ...] = ()  # requests that it may hurt, as globs; empty: those on its nodes
 
     def __post_init__(self) -> None:
         if self.for_s <= 0:
@@ -122,6 +124,7 @@ class Experiment:
                     str(strike.on),
                     strike.for_s,
                     alive=isinstance(strike.fault, Slowing) and strike.fault.alive,
+                    about=strike.about,
                 )
                 for index, strike in enumerate(self.strikes)
             ),

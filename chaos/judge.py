@@ -57,10 +57,11 @@ def judge(history: History) -> tuple[Verdict, ...]:
     """
     try:
         with uncollected():
-            control = _of_control(history)
+            control = flawed(history.control) if history.control else None
             told = [_verdict(one) for one in cases(history, control)]
             first = [control] if control and control.outcome is not Outcome.UNKNOWN else []
-            return (*first, *(_after_deaths(one, history) for one in told))
+            whole = [_after_deaths(one, history) for one in told]
+            return (*first, *(_unpromised(one, history) for one in whole))
     except Exception as error:  # noqa: BLE001 - the oracle is under suspicion, not the stack
         strikes = [one.strike for one in history.specification.strikes] or [FAULT_FREE]
         why = f"an oracle failed: {error!r}"
@@ -79,14 +80,18 @@ def _finding(oracle: Oracle, history: History) -> Finding:
         return unknown(oracle.name, f"the oracle failed: {error!r}")
 
 
-def _of_control(history: History) -> Verdict | None:
-    """The control's own verdict, where that is any but TOLERATED."""
-    control = history.control
-    if control is None:
-        return None
+def flawed(control: History) -> Verdict | None:
+    """A control's own verdict, where that is any but TOLERATED."""
     told = (_verdict(one) for one in cases(control, as_control=True))
     bad = next((one for one in told if one.outcome is not Outcome.TOLERATED), None)
-    return None if bad is None else _after_deaths(replace(bad, strike=CONTROL), control)
+    if bad is None:
+        return None
+    return _after_deaths(replace(bad, strike=CONTROL, unpromised=True), control)
+
+
+def _unpromised(verdict: Verdict, history: History) -> Verdict:
+    strikes = [one.strike for one in history.specification.strikes]
+    return replace(verdict, unpromised=bool(strikes) and verdict.strike not in strikes)
 
 
 def _after_deaths(verdict: Verdict, history: History) -> Verdict:

@@ -63,6 +63,7 @@ class Verdict:
     about: tuple[str, ...] = ()  # the affected requests
     together: tuple[str, ...] = ()  # other strikes that the same is charged to
     of_machine: bool = False  # UNKNOWN, and by nothing but a busy machine: it may be played again
+    unpromised: bool = False  # of no strike, where strikes were planned: no suite allows it
     unnamed: int = 0  # affected requests that only their own honest error told of, and no guard
 
     def __str__(self) -> str:
@@ -113,7 +114,13 @@ def _names(by: str | None) -> frozenset[str]:
 
 
 def accepted(verdict: Verdict, allowed: Iterable[Allowed]) -> bool:
-    """True when the verdict is allowed. Where several guards caught, each must be."""
+    """True when the verdict is allowed. Where several guards caught, each must be.
+
+    What a suite allows is for its strikes: a request that failed without one, and a control that
+    is no reference, are allowed by nobody.
+    """
+    if verdict.unpromised:
+        return verdict.outcome is Outcome.TOLERATED
     choices = tuple(allowed)
     parts = [replace(verdict, by=by) for by in verdict.by.split("+")] if verdict.by else [verdict]
     return all(any(one.accepts(part) for one in choices) for part in parts)

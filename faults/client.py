@@ -121,7 +121,8 @@ class _Gone:
     def read(self) -> Evidence:
         # Hanging up again is harmless, and says whether there is still something to hang up.
         closed = not self.clients.disconnect(self.request_id, CALL_S)
-        return Evidence(self.was_open and closed, {"was_open": self.was_open, "closed": closed})
+        detail = {"request": self.request_id, "was_open": self.was_open, "closed": closed}
+        return Evidence(self.was_open and closed, detail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +157,7 @@ class _Paused:
 
     def read(self) -> Evidence:
         """It bit when bytes wait for us: that we stopped reading says nothing of the stack."""
-        detail: dict[str, Json] = {"paused": self.paused}
+        detail: dict[str, Json] = {"request": self.request_id, "paused": self.paused}
         bit = self.paused
         if isinstance(self.clients, Measurable):
             waiting = self.clients.unread_bytes(self.request_id, CALL_S)

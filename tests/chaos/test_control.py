@@ -37,6 +37,7 @@ def test_a_control_that_was_not_tolerated_has_its_own_verdict_and_decides_nothin
 ) -> None:
     first, second = judged(control)
     assert (first.strike, first.outcome) == (CONTROL_NAME, outcome)
+    assert (first.unpromised, second.unpromised) == (True, False)
     assert (second.strike, second.outcome) == ("S1", Outcome.UNKNOWN)
     assert f"the control is no reference: it was {outcome.value}" in second.reason
 
@@ -58,6 +59,11 @@ def test_a_control_whose_recovery_nobody_looked_at_may_be_compared_with() -> Non
     unread = "\n".join(line for line in CONTROL.splitlines() if "resource" not in line)
     (verdict,) = judged(unread)
     assert verdict.outcome is Outcome.TOLERATED
+
+
+def test_a_fault_free_run_is_what_its_suite_made_its_promise_for() -> None:
+    (verdict,) = judge(history(CONTROL, control=CONTROL))
+    assert not verdict.unpromised
 
 
 def test_a_node_that_died_by_itself_is_named_before_all_else() -> None:

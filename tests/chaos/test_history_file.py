@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,11 +24,12 @@ from chaos.verdict import Outcome
 from tests.chaos.table import CONTROL, history, played, strike
 
 LOAD = '1.0 client sent r1 routing_key=null\n 1.2 client tokens r1 text="ö \\u2028 x"\n'
-ALERT = Alert("pinned", "*/x", "pinned", for_s=1.5)
+ALERT = Alert("pinned", "*/x", "pinned", for_s=1.5, whole_stack=True)
 
 
 def told() -> History:
-    strikes = [strike("S1", FaultKind.KILLED, ("decode-0",), alive=True), strike("S2")]
+    wide = replace(strike("S2"), about=("r*", "a0.*"))
+    strikes = [strike("S1", FaultKind.KILLED, ("decode-0",), alive=True), wide]
     return history(played(LOAD), control=CONTROL, strikes=strikes, alerts=[ALERT])
 
 
@@ -52,6 +54,17 @@ def test_a_history_without_a_control_reads_back_without_one(tmp_path: Path) -> N
 def test_a_specification_is_the_same_after_the_journey() -> None:
     specification = told().specification
     assert from_json(json.loads(json.dumps(to_json(specification)))) == specification
+
+
+def test_a_specification_of_before_there_was_a_blast_radius_is_read_without_one() -> None:
+    written = json.loads(json.dumps(to_json(told().specification)))
+    for one in written["strikes"]:
+        del one["about"]
+    for one in written["alerts"]:
+        del one["whole_stack"]
+    read_back = from_json(written)
+    assert [one.about for one in read_back.strikes] == [(), ()]
+    assert [one.whole_stack for one in read_back.alerts] == [False]
 
 
 def refusal(path: Path) -> str:

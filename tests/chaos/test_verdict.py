@@ -38,3 +38,15 @@ def test_a_verdict_is_accepted_only_when_each_of_its_guards_is_allowed(
     expected: bool,  # noqa: FBT001 - a row of the table
 ) -> None:
     assert accepted(Verdict("S1", outcome, "why", by), allowed) is expected
+
+
+@pytest.mark.parametrize(
+    ("outcome", "expected"), [(Outcome.TOLERATED, True), (Outcome.CAUGHT, False)]
+)
+def test_what_happened_without_a_strike_is_allowed_by_nobody(
+    outcome: Outcome,
+    expected: bool,  # noqa: FBT001 - a row of the table
+) -> None:
+    verdict = Verdict("fault-free", outcome, "because", "a", unpromised=True)
+    assert accepted(verdict, [TOLERATED, caught_by("a")]) is expected
+    assert accepted(verdict, []) is expected

@@ -1,0 +1,135 @@
+"""Goal: who answers for what several strikes, or none, may have done. Method: histories by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from chaos.judge import judge
+from chaos.verdict import Outcome, Verdict
+from tests.chaos.one_request import GUARD, QUIET, REFUSED, RIGHT, SENT, finished, one, told
+from tests.chaos.table import CONTROL, RECOVERED, STRUCK, history, played, strike
+from tests.chaos.test_case import TWO
+
+
+def pages(count: int) -> str:
+    return RECOVERED.replace("pages  value=0", f"pages  value={count}")
+
+
+def both_after(load: str, after: str = RECOVERED) -> dict[str, Verdict]:
+    strikes = [strike("S1"), strike("S2")]
+    verdicts = judge(history(played(load, TWO, after), control=CONTROL, strikes=strikes))
+    return {verdict.strike: verdict for verdict in verdicts}
+
+
+WELL_ENDED = SENT + RIGHT + finished(1.5)
+
+
+@pytest.mark.parametrize(
+    ("load", "after", "outcome"),
+    [
+        (SENT + RIGHT.replace("def", "XXX") + finished(2.5), RECOVERED, Outcome.WRONG),
+        (WELL_ENDED, pages(1), Outcome.LEAKED),
+        (
+            WELL_ENDED,
+            RECOVERED.replace("finished recover/lone", "refused recover/lone"),
+            Outcome.NOT_RECOVERED,
+        ),
+        (SENT, RECOVERED, Outcome.SILENT),
+    ],
+)
+def test_what_two_strikes_may_have_done_is_charged_to_both_together(
+    load: str, after: str, outcome: Outcome
+) -> None:
+    verdicts = both_after(load, after)
+    assert {name: (one.outcome, one.together) for name, one in verdicts.items()} == {
+        "S1": (outcome, ("S2",)),
+        "S2": (outcome, ("S1",)),
+    }
+    assert "charged together with S2" in verdicts["S1"].reason
+
+
+def test_a_key_that_strayed_under_two_strikes_is_charged_to_both() -> None:
+    control = CONTROL + "".join(f"1.0 client sent k{one}\n" for one in (1, 2))
+    control += "".join(
+        f"1.1 client finished k{one} finish_reason=length done=true\n" for one in (1, 2)
+    )
+    turns = "".join(
+        f"{at} client sent k{one} routing_key=k\n {at} decode-{one} stage k{one} stage=intake\n"
+        f"{at} client finished k{one} finish_reason=length done=true\n"
+        for one, at in ((1, 1.2), (2, 2.5))
+    )
+    table = played(WELL_ENDED + turns, TWO)
+    strikes = [strike("S1"), strike("S2")]
+    verdicts = judge(history(table, control=control, strikes=strikes))
+    assert [(one.outcome, one.together) for one in verdicts] == [
+        (Outcome.MISROUTED, ("S2",)),
+        (Outcome.MISROUTED, ("S1",)),
+    ]
+
+
+def test_a_false_alarm_under_two_strikes_is_charged_to_both() -> None:
+    strikes = [strike("S1", alive=True), strike("S2", alive=True)]
+    table = played(SENT + GUARD + REFUSED, TWO)
+    verdicts = judge(history(table, control=CONTROL, strikes=strikes))
+    assert [(one.outcome, one.together) for one in verdicts] == [
+        (Outcome.FALSE_ALARM, ("S2",)),
+        (Outcome.FALSE_ALARM, ("S1",)),
+    ]
+
+
+NEVER = "\n".join(line for line in STRUCK.splitlines() if "fault" not in line)
+
+
+@pytest.mark.parametrize(
+    ("load", "after", "outcome"),
+    [
+        (SENT, RECOVERED, Outcome.SILENT),
+        (SENT + REFUSED, RECOVERED, Outcome.CAUGHT),
+        (SENT + RIGHT.replace("def", "XXX") + finished(1.5), RECOVERED, Outcome.WRONG),
+        (WELL_ENDED, pages(1), Outcome.LEAKED),
+        (
+            WELL_ENDED,
+            RECOVERED.replace("finished recover/lone", "refused recover/lone"),
+            Outcome.NOT_RECOVERED,
+        ),
+        (WELL_ENDED + "2.0 decode-0 guard decode-0 guard=step_watchdog", RECOVERED,
+         Outcome.FALSE_ALARM),
+        ("15.0 client sent r1", RECOVERED, Outcome.UNKNOWN),  # we stopped watching it
+    ],
+)  # fmt: skip
+def test_what_no_strike_can_have_done_is_a_verdict_of_its_own(
+    load: str, after: str, outcome: Outcome
+) -> None:
+    verdicts = judge(told(load + QUIET, before=NEVER, after=after))
+    assert [one.strike for one in verdicts] == ["S1", "fault-free"]
+    assert verdicts[1].outcome is outcome
+    assert [one.unpromised for one in verdicts] == [False, True]
+    assert verdicts[0].outcome in (Outcome.NO_OP, Outcome.UNKNOWN)
+
+
+def test_a_strike_that_bit_after_the_last_request_answers_for_what_it_left() -> None:
+    before = STRUCK.replace("1.1 ", "2.1 ")
+    assert one(WELL_ENDED, before=before).outcome is Outcome.NO_OP
+    verdict = one(WELL_ENDED, before=before, after=pages(1))
+    assert verdict.outcome is Outcome.LEAKED
+    no_proof = before.replace("bit=true", "bit=false")
+    verdict = one(WELL_ENDED, before=no_proof, after=pages(1))
+    assert verdict.outcome is Outcome.NO_OP
+    assert "Apart from that: prefill-0/pages is at 1" in verdict.reason
+
+
+def test_a_strike_whose_entry_outlived_every_request_proves_nothing() -> None:
+    slow = STRUCK.replace("1.1 ", "2.1 ").replace("bit=true", "bit=true entry_s=1.0", 1)
+    verdict = one(WELL_ENDED, before=slow)
+    assert verdict.outcome is Outcome.UNKNOWN
+    assert "S1 took 1.00 s to enter, and every request ended well meanwhile" in verdict.reason
+
+
+def test_a_leak_that_was_read_is_told_though_another_resource_was_not() -> None:
+    control = CONTROL.replace("2.9  resource", "2.9 resource reading a/fds value=3\n2.9 resource")
+    before = "0.1 resource reading a/fds value=3\n" + STRUCK
+    lost = "20.95 resource unreadable a\n"
+    for after, outcome in ((pages(1), Outcome.LEAKED), (RECOVERED, Outcome.UNKNOWN)):
+        table = played(WELL_ENDED, before, after + lost)
+        (verdict,) = judge(history(table, control=control, strikes=[strike()]))
+        assert verdict.outcome is outcome
