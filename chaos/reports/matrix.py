@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from chaos.history import History
 from chaos.stage import FaultKind, Stage
-from chaos.verdict import BROKEN, Outcome, Verdict, accepted
+from chaos.verdict import BROKEN, CONTROL, Outcome, Verdict, accepted
 
 ORDER = list(Outcome)
 EMPTY = "·"
+ALONE = " by the reply alone"  # of some request no guard's own event says that it ended it
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,6 @@ class Judged:
     places: tuple[tuple[Stage, FaultKind], ...] = ()
     allowed: bool = True
     known_bug: bool = False  # not allowed, and expected all the same
-    unnamed: bool = False  # CAUGHT, and of some request by its reply alone: no guard named it
 
 
 def judged(history: History, verdicts: Iterable[Verdict]) -> tuple[Judged, ...]:
@@ -35,14 +35,9 @@ def judged(history: History, verdicts: Iterable[Verdict]) -> tuple[Judged, ...]:
             verdict,
             tuple((s.stage, s.kind) for s in spec.strikes if s.strike == verdict.strike),
             accepted(verdict, spec.allowed),
-            unnamed=verdict.outcome is Outcome.CAUGHT and not _names(verdict) <= set(spec.guards),
         )
         for verdict in verdicts
     )
-
-
-def _names(verdict: Verdict) -> set[str]:
-    return set((verdict.by or "").split("+"))
 
 
 def matrix_text(rows: Sequence[Judged]) -> str:
@@ -60,8 +55,12 @@ def matrix_text(rows: Sequence[Judged]) -> str:
 
 def list_text(rows: Sequence[Judged]) -> str:
     """One line per strike: experiment, strike, verdict; a mark where it was not allowed, and
-    another one where it is a known bug."""
-    table = [[_mark(row), row.experiment, row.verdict.strike, str(row.verdict)] for row in rows]
+    another one where it is a known bug. A control that is no reference is told first: what follows
+    from it is no news of its own."""
+    controls_first = sorted(rows, key=lambda row: row.verdict.strike != CONTROL)
+    table = [
+        [_mark(row), row.experiment, row.verdict.strike, str(row.verdict)] for row in controls_first
+    ]
     return "\n".join(_columns(table))
 
 
@@ -108,9 +107,14 @@ def _tally(rows: Iterable[Judged]) -> str:
     """How often each verdict came; CAUGHT by a reply that no guard's event names counts apart."""
     counted: dict[str, int] = defaultdict(int)
     for row in rows:
-        counted[f"{row.verdict.outcome.value}{' by the reply alone' if row.unnamed else ''}"] += 1
-    words = [word for one in ORDER for word in (one.value, f"{one.value} by the reply alone")]
+        counted[_word(row.verdict)] += 1
+    words = [word for one in ORDER for word in (one.value, f"{one.value}{ALONE}")]
     return ", ".join(f"{word} {counted[word]}" for word in words if counted[word])
+
+
+def _word(verdict: Verdict) -> str:
+    alone = verdict.outcome is Outcome.CAUGHT and verdict.unnamed
+    return f"{verdict.outcome.value}{ALONE}" if alone else verdict.outcome.value
 
 
 def _columns(table: Sequence[Sequence[str]]) -> list[str]:

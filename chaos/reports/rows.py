@@ -17,7 +17,7 @@ def packed(row: Judged) -> str:
             "experiment": row.experiment,
             "allowed": row.allowed,
             "known_bug": row.known_bug,
-            "unnamed": row.unnamed,
+            "unnamed": verdict.unnamed,
             "places": [(stage.value, kind.value) for stage, kind in row.places],
             "strike": verdict.strike,
             "outcome": verdict.outcome.value,
@@ -41,6 +41,7 @@ def unpacked(text: str) -> Judged:
         after_s=read["after_s"],
         stage=read["stage"],
         about=tuple(read["about"]),
+        unnamed=read["unnamed"],
     )
     places = tuple((Stage(stage), FaultKind(kind)) for stage, kind in read["places"])
     return Judged(
@@ -49,5 +50,4 @@ def unpacked(text: str) -> Judged:
         places,
         allowed=read["allowed"],
         known_bug=read["known_bug"],
-        unnamed=read["unnamed"],
     )

@@ -82,3 +82,23 @@ def test_a_strike_whose_id_ends_like_another_is_not_taken_for_it() -> None:
 
 def test_nothing_judged_is_an_empty_list_not_an_error() -> None:
     assert list_text([]) == ""
+
+
+def test_what_only_the_reply_told_of_is_counted_apart() -> None:
+    named, alone = row(Outcome.CAUGHT), row(Outcome.CAUGHT)
+    alone = replace(alone, verdict=replace(alone.verdict, unnamed=1))
+    assert "CAUGHT 2, CAUGHT by the reply alone 1" in matrix_text([named, alone, named])
+
+
+def test_a_control_that_is_no_reference_is_told_first() -> None:
+    leaked = Verdict("control", Outcome.LEAKED, "why")
+    lines = list_text(
+        [row(Outcome.UNKNOWN), Judged("test_two", leaked, allowed=False)]
+    ).splitlines()
+    assert ["control" in one for one in lines] == [True, False]
+
+
+def test_a_known_bug_is_marked_as_an_expected_failure() -> None:
+    bug = replace(row(Outcome.SILENT), allowed=False, known_bug=True)
+    assert list_text([bug]).startswith("x ")
+    assert list_text([replace(bug, known_bug=False)]).startswith("! ")
