@@ -144,7 +144,7 @@ def open_session(config: pytest.Config) -> Session:
         seed=int(seed),
         environment=_kernels(os.environ),
     )
-    name = "-".join(filter(None, (stack, plan.router, topology)))
+    name = "-".join((stack, plan.router, *([str(plan.topology)] if topology else [])))
     DRIVERS[stack](plan)  # whatever this kind of stack cannot have is said now
     return Session(
         plan=plan,
@@ -220,12 +220,16 @@ def play(request: pytest.FixtureRequest) -> Play:
     session = config.stash[SESSION]
     item: pytest.Item = request.node
     driver = session.driver(plan_for(session, _wanted(item)))
+    # One that asked for `play` only while it ran was not seen when tests were collected.
+    expected = item.stash.get(EXPECTED, None) or _expected(config, item)
+    # Relative to the root: the same name on every machine.
+    place = Path(os.path.relpath(item.path, config.rootpath))
     return Play(
         name=item.name,
         arena=session.arena,
         wanted=Wanted(repr(driver.plan), driver.launch),
         seed=session.plan.seed,
-        file=session.report / "histories" / history_file.name_of(item.path, _within_file(item)),
+        file=session.report / "histories" / history_file.name_of(place, _within_file(item)),
         reproduce=reproduction(
             item.path,
             _within_file(item),
@@ -234,9 +238,9 @@ def play(request: pytest.FixtureRequest) -> Play:
             config.invocation_params.dir,
         ),
         skip=pytest.skip,
-        finished=lambda played: keep(item, item.stash[EXPECTED], played),
+        finished=lambda played: keep(item, expected, played),
         alerts=ALERTS,
-        expected=item.stash[EXPECTED],
+        expected=expected,
         accept=session.expected.accept,
         known_bug=pytest.xfail,
         undecided=lambda played: keep_undecided(item, played),
