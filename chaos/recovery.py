@@ -50,8 +50,11 @@ class Recovery:
         serves = self._serves([lone]) and self._serves(many)
         baseline = Baseline(steady, control_rest(control), concurrency)
         baseline, now = self._await_exact(baseline, serves)
+        sent = self._sent()
         if serves:
             self._ask_again(baseline, now)
+        if self._sent() > sent:  # what that took has the same bound to come back
+            self._await_exact(baseline, serves)
 
     def _await_ready(self) -> None:
         """Not ready after the bound: then the lone request shows what that means."""

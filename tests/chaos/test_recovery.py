@@ -135,6 +135,36 @@ def test_a_round_that_is_not_served_shows_no_recovery() -> None:
     assert [one.outcome for one in judge(history)] == [Outcome.NOT_RECOVERED]
 
 
+@dataclass
+class Trailing:
+    """An idle gauge that shows one for as many readings as it trails behind the last batch."""
+
+    clients: FakeClients
+    readings: int
+    name: str = "router/active"
+    batches: int = 0
+    left: int = 0
+
+    def read(self) -> Sequence[Reading]:
+        if len(self.clients.played) > self.batches:
+            self.batches, self.left = len(self.clients.played), self.readings
+        self.left -= 1
+        return [Reading(self.name, float(self.left >= 0), True)]
+
+
+def test_a_gauge_that_trails_behind_the_last_round_is_no_leak() -> None:
+    planned = experiment(
+        Strike(FakeFault(), for_s=0.05), budgets=PATIENT, load=Crowd(4, due_s=0.05)
+    )
+    clients = FakeClients()
+    control = run_control(planned, FakeStack(resources=[FakeProbe("router/established")]))
+    pool = Kept(clients, lambda batches: 2.0 * most(batches))
+    stack = FakeStack(clients, resources=[pool, Trailing(clients, readings=2)])
+    history = run(planned, stack, control)
+    assert asked(history) != [], "no round was asked, so that nothing trails"
+    assert [one.outcome for one in judge(history)] == [Outcome.TOLERATED]
+
+
 def test_a_gauge_that_is_zero_when_nothing_runs_is_held_to_zero_whatever_the_control_says() -> None:
     planned = experiment(Strike(FakeFault(), for_s=0.05), budgets=PATIENT)
 
