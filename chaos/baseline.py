@@ -26,7 +26,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
 
-from chaos.actor import RESOURCE
 from chaos.event import Event, Kind, number
 from chaos.history import History
 
@@ -145,7 +144,7 @@ def control_rest(control: History | None) -> dict[str, float] | None:
 
 def idle(history: History) -> frozenset[str]:
     """Gauges that are zero when nothing runs, as their probes say."""
-    readings = (one for one in history.of(Kind.READING) if one.actor == RESOURCE)
+    readings = (one for one in history.resources if one.kind is Kind.READING)
     return frozenset(one.about for one in readings if one.detail.get("idle") is True)
 
 
@@ -175,13 +174,7 @@ def _answers(history: History, begin_ns: int | None, end_ns: int | None) -> dict
 
 def _told(history: History, begin_ns: int | None, end_ns: int | None) -> list[Event]:
     """What was read of resources in that time, or could not be, in its order."""
-    told = [
-        one
-        for kind in (Kind.READING, Kind.UNREADABLE)
-        for one in history.of(kind)
-        if one.actor == RESOURCE and _within(one, begin_ns, end_ns)
-    ]
-    return sorted(told, key=lambda one: one.seq)
+    return [one for one in history.resources if _within(one, begin_ns, end_ns)]
 
 
 def _within(event: Event, begin_ns: int | None, end_ns: int | None) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
 
+from chaos.actor import RESOURCE
 from chaos.event import Event, Kind, Mark
 from chaos.life import Life, base_id, life
 from chaos.specification import Specification
@@ -40,6 +41,16 @@ class History:
     def about(self, subject: str) -> Sequence[Event]:
         return self._index[1].get(subject, ())
 
+    @property
+    def resources(self) -> Sequence[Event]:
+        """What was read of resources, and what of them could not be read, in order."""
+        return self._looks[0]
+
+    @property
+    def signals(self) -> Sequence[Event]:
+        """What else was read, and what could not be read: what an operator could have seen."""
+        return self._looks[1]
+
     def phase_ns(self, phase: str) -> int | None:
         """When this phase began. None: the run never came so far."""
         return next((e.at_ns for e in self.of(Kind.PHASE) if e.about == phase), None)
@@ -64,6 +75,13 @@ class History:
             return None
         lives = self.control.lives
         return lives.get(life.request_id) or lives.get(base_id(life.request_id))
+
+    @cached_property
+    def _looks(self) -> tuple[Sequence[Event], Sequence[Event]]:
+        told = [*self.of(Kind.READING), *self.of(Kind.UNREADABLE)]
+        told.sort(key=attrgetter("seq"))
+        resources = [one for one in told if one.actor == RESOURCE]
+        return resources, [one for one in told if one.actor != RESOURCE]
 
     @cached_property
     def _index(self) -> tuple[Mapping[Kind, list[Event]], Mapping[str, list[Event]]]:

@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from chaos.actor import RESOURCE
 from chaos.clock import ns
 from chaos.event import Kind, number
 from chaos.history import History
@@ -86,8 +85,8 @@ def _round(history: History, lives: Sequence[Life], seqs: Sequence[int]) -> Roun
     settled_ns = max((one.at_ns for one in ended), default=0) + ns(SETTLE_S)
     before: dict[str, float] = {}
     after: dict[str, float] = {}
-    for event in history.of(Kind.READING):
-        if event.actor != RESOURCE or event.seq >= until:
+    for event in history.resources:
+        if event.kind is not Kind.READING or event.seq >= until:
             continue
         if event.seq < begin:
             before[event.about] = number(event, "value")

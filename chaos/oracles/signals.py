@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from chaos.actor import RESOURCE
 from chaos.clock import ns
 from chaos.event import Event, Kind, number
 from chaos.history import History
@@ -95,11 +94,10 @@ def unwatched(history: History) -> tuple[str, ...]:
 def _samples(history: History) -> dict[str, list[Event]]:
     """What could be seen of each subject, in the order of time; a failed probe is seen, too."""
     end_ns = history.phase_ns("recover")
-    told = (*history.of(Kind.READING), *history.of(Kind.UNREADABLE))
     samples: dict[str, list[Event]] = {}
-    for event in sorted(told, key=lambda one: one.seq):
-        if event.actor == RESOURCE or (end_ns is not None and event.at_ns >= end_ns):
-            continue
+    for event in history.signals:
+        if end_ns is not None and event.at_ns >= end_ns:
+            break
         samples.setdefault(event.about, []).append(event)
         probe = event.detail.get("probe")
         if isinstance(probe, str) and probe != event.about:
@@ -119,7 +117,7 @@ def _runs(alert: Alert, about: str, events: Iterable[Event]) -> Iterable[Firing]
             if fired is not None:
                 yield replace(fired, until_ns=event.at_ns)
             # A pinned gauge that moves to another value begins to be pinned there.
-            first = event if _satisfies(alert, event, None) else None
+            first = event if first is not None and _satisfies(alert, event, None) else None
             fired = None
             continue
         first = first or event
