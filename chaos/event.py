@@ -8,6 +8,7 @@ from enum import Enum
 
 from chaos.stage import Stage
 
+NUMBERS = (int, float)  # made once: this is asked of each reading
 Json = str | int | float | bool | None
 
 
@@ -77,7 +78,7 @@ class Event:
 def number(event: Event, name: str) -> float:
     """A number from the event's detail. ValueError: it is not there, or it is not a number."""
     value = event.detail.get(name)
-    if isinstance(value, int | float):
+    if isinstance(value, NUMBERS):
         return float(value)
     raise ValueError(
         f"event {event.seq} ({event.kind.value}): {name} must be a number, not {value!r}"

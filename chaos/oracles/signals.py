@@ -14,6 +14,7 @@ from chaos.oracles.symptom import holds, unknown
 from chaos.specification import Alert
 from chaos.verdict import Finding
 
+READING = Kind.READING  # looked up once: it is asked of each sample of each alert
 COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
@@ -110,29 +111,36 @@ def _runs(alert: Alert, about: str, events: Iterable[Event]) -> Iterable[Firing]
     """Each unbroken run of samples that satisfy the alert fires once, when it is long enough."""
     first: Event | None = None
     fired: Firing | None = None
+    satisfies, for_ns = _condition(alert), ns(alert.for_s)
     for event in events:
         if event.about != about and alert.op != "unreadable":
             continue  # another reading of the probe of this name
-        if not _satisfies(alert, event, first):
+        if not satisfies(event, first):
             if fired is not None:
                 yield replace(fired, until_ns=event.at_ns)
             # A pinned gauge that moves to another value begins to be pinned there.
-            first = event if first is not None and _satisfies(alert, event, None) else None
+            first = event if first is not None and satisfies(event, None) else None
             fired = None
             continue
         first = first or event
-        if fired is None and event.at_ns - first.at_ns >= ns(alert.for_s):
+        if fired is None and event.at_ns - first.at_ns >= for_ns:
             fired = Firing(alert.name, about, event.at_ns, (first.seq, event.seq))
     if fired is not None:
         yield fired
 
 
-def _satisfies(alert: Alert, event: Event, first: Event | None) -> bool:
+def _condition(alert: Alert) -> Callable[[Event, Event | None], bool]:
+    """Whether a sample satisfies the alert, given the first of its run."""
     if alert.op == "unreadable":
-        return event.kind is Kind.UNREADABLE
-    if event.kind is not Kind.READING:
+        return lambda event, _: event.kind is Kind.UNREADABLE
+    if alert.op == "pinned":
+        return _is_pinned
+    compare, threshold = COMPARISONS[alert.op], alert.threshold
+    return lambda event, _: event.kind is READING and compare(number(event, "value"), threshold)
+
+
+def _is_pinned(event: Event, first: Event | None) -> bool:
+    if event.kind is not READING:
         return False
     value = number(event, "value")
-    if alert.op == "pinned":
-        return value != 0 and (first is None or value == number(first, "value"))
-    return COMPARISONS[alert.op](value, alert.threshold)
+    return value != 0 and (first is None or value == number(first, "value"))
