@@ -46,7 +46,8 @@ ROWS = (
     Row("judging", 900, 60),
     Row("mixed-batch", 1200, 40),
     Row("kv-pages", 600, 40),
-    Row("suites", 1200, 0),
+    Row("suites", 2400, 0),
+    Row("tests", 1800, 0),
 )
 
 

@@ -10,6 +10,7 @@ from typing import Final
 from chaos.actor import RESOURCE, SIGNAL
 from chaos.clock import ns
 from chaos.event import Kind, Mark
+from chaos.garbage import uncollected
 from chaos.history import History, ordered
 from chaos.specification import Budgets, Specification, StrikeSpec
 from chaos.stage import FaultKind, Stage
@@ -57,6 +58,7 @@ SPECIFICATION: Final = Specification(
 )
 
 
+@uncollected()
 def synthetic(events: int) -> History:
     """At least so many events, and as many in its control; all requests end well."""
     requests = -(-events // PER_REQUEST)

@@ -13,7 +13,7 @@ from ci.benches.promise import Figure, Promise, at_least
 from ci.benches.timeline import Pair, timeline
 
 JUDGED: Final = "faults judged on one live 2p2d stack, default mix"
-PROMISES = (Promise(JUDGED, at_least(120, "/min")),)
+PROMISES = (Promise(JUDGED, at_least(200, "/min")),)
 
 
 def measure(effort: Effort) -> Iterator[Figure]:

@@ -16,7 +16,7 @@ from ci.benches.mortal import end, spawn
 from ci.benches.promise import Figure, Promise, at_most
 
 FAULT: Final = "first judged fault after `pytest suites/`"
-PROMISES = (Promise(FAULT, at_most(8, "s")),)
+PROMISES = (Promise(FAULT, at_most(5, "s")),)
 RUN_S: Final = 90.0
 UNWIND_S: Final = 10.0
 TAIL_BYTES: Final = 40

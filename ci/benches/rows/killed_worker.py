@@ -17,7 +17,7 @@ from stack.plan import Plan
 
 ANSWERS: Final = "a killed worker answers again"
 ROUTED: Final = "a killed worker is routed to again"
-PROMISES = (Promise(ANSWERS, at_most(0.3, "s")), Promise(ROUTED, at_most(3, "s")))
+PROMISES = (Promise(ANSWERS, at_most(0.1, "s")), Promise(ROUTED, at_most(1.1, "s")))
 WORKER: Final = "decode-0"
 RESTART_S: Final = 10.0
 CONDEMN_S: Final = 10.0

@@ -22,19 +22,19 @@ STREAMS: Final = "streams that the load generator holds at once"
 EVENTS: Final = "events a second that it records meanwhile"
 LAG: Final = "worst lag of its own loop"
 PROMISES = (
-    Promise(STREAMS, at_least(2_000, "")),
-    Promise(EVENTS, at_least(15_000, "/s")),
+    Promise(STREAMS, at_least(5_000, "")),
+    Promise(EVENTS, at_least(30_000, "/s")),
     Promise(LAG, unit="s"),
 )
-COUNT: Final = 2_000
-EVERY_S: Final = 0.12  # 16,667 events a second are offered
+COUNT: Final = 5_000
+EVERY_S: Final = 0.14  # 35,714 events a second are offered
 START_S: Final = 10.0
 PLAY_S: Final = 60.0
 STOP_S: Final = 5.0
 
 
 def measure(effort: Effort) -> Iterator[Figure]:
-    tokens = effort.pick(180, 80)
+    tokens = effort.pick(150, 60)
     with _server() as url, Clients(url) as clients:
         events = _played(clients, tokens)
     began = _first_tokens(events)

@@ -11,7 +11,7 @@ from ci.benches.promise import Figure, Promise, at_most
 
 FIRST: Final = "embedded stack (router, 1 prefill, 1 decode) ready, first"
 AGAIN: Final = "the same, again in the same run"
-PROMISES = (Promise(FIRST, at_most(3, "s")), Promise(AGAIN, at_most(0.7, "s")))
+PROMISES = (Promise(FIRST, at_most(2, "s")), Promise(AGAIN, at_most(0.3, "s")))
 PROCESS_S: Final = 60.0
 
 

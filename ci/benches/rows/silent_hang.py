@@ -23,7 +23,7 @@ from stack.plan import Plan
 
 NAMED: Final = "a silent hang is named after its budget elapsed"
 DECIDED: Final = "of that, until the run knows and stops waiting"
-PROMISES = (Promise(NAMED, at_most(0.5, "s")), Promise(DECIDED, unit="s"))
+PROMISES = (Promise(NAMED, at_most(0.2, "s")), Promise(DECIDED, unit="s"))
 VICTIM: Final = "victim"
 BUDGETS: Final = Budgets(
     service_s=0.5, delay_s=0.5, settle_s=1.5, detect_s=1.5, converge_s=4.0, recover_s=5.0
