@@ -27,7 +27,7 @@ BURST = (
     f"{RECOVER}burst-"  # "recover/burst-31/0": asked at once, to see whether what is kept serves
 )
 ROUNDS = 3  # so many in a row, each with its growth, are no chance
-BURST_MAX = 64  # more at once would be a load of its own
+BURST_MAX = 32  # more at once would be a load of its own, and as many show no more
 LEGS = 2  # a router has a connection to each of them: so many may serve one request
 SETTLE_S = 1.0  # what one round took is given back within this, or it is kept
 

@@ -81,6 +81,7 @@ def test_client_gone_in_mid_stream(play: Play) -> None:
 # must be as patient, and so must we. Nobody waits for them where all is well.
 PATIENT = {
     "PDCHAOS_PREFILL_INFLIGHT_TIMEOUT": "15",
+    "SGLANG_DISAGGREGATION_HEARTBEAT_INTERVAL": "2",
     "SGLANG_DISAGGREGATION_WAITING_TIMEOUT": "16",
 }
 
