@@ -7,7 +7,15 @@ from dataclasses import dataclass
 
 from chaos.charge import Charges
 from chaos.history import History
-from chaos.oracles import affinity, endings, false_alarm, recovery, resources, tokens
+from chaos.oracles import (
+    affinity,
+    departures,
+    endings,
+    false_alarm,
+    recovery,
+    resources,
+    tokens,
+)
 from chaos.oracles.symptom import Symptom
 from chaos.verdict import Outcome
 
@@ -24,7 +32,7 @@ def accusations(history: History) -> Mapping[Outcome, tuple[Accusation, ...]]:
         Outcome.WRONG: (*endings.symptoms(history), *tokens.symptoms(history)),
         Outcome.NOT_RECOVERED: recovery.symptoms(history),
         Outcome.MISROUTED: affinity.symptoms(history),
-        Outcome.LEAKED: resources.symptoms(history),
+        Outcome.LEAKED: (*resources.symptoms(history), *departures.symptoms(history)),
         Outcome.FALSE_ALARM: false_alarm.symptoms(history),
     }
     charges = Charges(history)

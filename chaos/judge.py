@@ -17,6 +17,7 @@ from chaos.garbage import uncollected
 from chaos.history import History
 from chaos.oracles.affinity import KeysStay
 from chaos.oracles.completeness import NothingIsMissing
+from chaos.oracles.departures import WhoLeftIsLetGo
 from chaos.oracles.endings import EndingsAreHonest
 from chaos.oracles.false_alarm import NobodyIsCondemned
 from chaos.oracles.liveness import EveryRequestSettles
@@ -40,6 +41,7 @@ ORACLES: tuple[Oracle, ...] = (
     RepliesAreTheControls(),
     KeysStay(),
     ResourcesReturn(),
+    WhoLeftIsLetGo(),
     ItServesAgain(),
     AlertsAreEvaluated(),
     NobodyIsCondemned(),

@@ -11,6 +11,7 @@ from threading import Event, Thread
 from chaos.clock import Clock, MonotonicClock, ns, seconds
 from chaos.contracts import Request, Stack
 from chaos.deadline import within
+from chaos.departure_watch import DepartureWatch
 from chaos.event import Kind
 from chaos.experiment import Experiment, strike_id
 from chaos.history import History
@@ -49,7 +50,7 @@ def run(
         if keep is not None:
             closing.enter_context(keeping(keep, specification, control, recorder))
         try:
-            _Run(experiment, stack, recorder, requests).play(control)
+            _Run(experiment, stack, recorder, requests, control).play()
         except Exception as error:  # noqa: BLE001 - the history so far matters more than this
             recorder.tool_error("run", experiment.name, repr(error))
         events = recorder.finish()
@@ -87,6 +88,7 @@ class _Run:
         stack: Stack,
         recorder: Recorder,
         requests: tuple[Request, ...],
+        control: History | None,
     ) -> None:
         self._stack = stack
         self._recorder = recorder
@@ -96,19 +98,22 @@ class _Run:
         self._closed = Event()
         self._settled = Event()
         self._watched = Event()  # every request settled, or waiting longer shows nothing new
+        self._control = control
         self._vigil = Vigil(experiment.budgets)
+        self._departures = DepartureWatch(experiment.budgets, control)
         self._loaded_ns = 0
         self._strikers = tuple(
             Striker(strike, strike_id(index, strike.fault), recorder, experiment.budgets)
             for index, strike in enumerate(experiment.strikes)
         )
 
-    def play(self, control: History | None) -> None:
+    def play(self) -> None:
         with ExitStack() as watching:
             watching.callback(self._closed.set)
             watching.callback(self._undo)
             watching.enter_context(self._observed())
             watching.enter_context(self._recorder.subscribed(self._vigil.hear))
+            watching.enter_context(self._recorder.subscribed(self._departures.hear))
             self._phase("steady")
             read = read_all(self._stack.resources, self._recorder, self._budgets.recover_s)
             steady = {name: one.value for name, one in read.items()}
@@ -119,7 +124,7 @@ class _Run:
             self._phase("recover")
             self._give_up()
             recovery = Recovery(self._stack, self._recorder, self._budgets, self._seed)
-            recovery.play(concurrency(self._requests), steady, control)
+            recovery.play(concurrency(self._requests), steady, self._control)
         self._phase("done")
 
     def _phase(self, name: str) -> None:
@@ -156,11 +161,15 @@ class _Run:
             self._await("spent", [(one.spent, one.bound_s) for one in self._strikers])
 
     def _watch_load(self) -> None:
-        """Until every request settled, or none of those that wait can surprise us any more."""
+        """Until every request settled, or none of those that wait can surprise us any more; and
+        what clients left behind was let go, or should have been."""
         try:
             while not (self._closed.is_set() or self._is_hopeless()):
                 if self._stack.clients.wait(WAIT_SLICE_S):
                     self._settled.set()
+                    break
+            while self._departures.is_open(self._recorder.now_ns()):
+                if self._closed.wait(WAIT_SLICE_S):
                     break
         except Exception as error:  # noqa: BLE001 - a thread has nobody to raise to
             self._recorder.tool_error("run", "watch load", repr(error))

@@ -28,6 +28,7 @@ class Budgets:
     heal_s: float = 5.0
     converge_s: float = 8.0
     recover_s: float = 5.0  # lone request, capacity probe, resources back: each
+    release_s: float = 6.0  # whoever held a request lets go this soon after its client has left
     lag_s: float = 0.5  # our own loop lag above which nothing is proven
 
     def __post_init__(self) -> None:

@@ -93,9 +93,14 @@ PATIENT = {
 def test_64_leaked_stream_bodies_then_a_probe(play: Play) -> None:
     play(
         Together((LOAD, Lone("probe", due_s=3.0))),
-        [Strike(LeakedBodies(count=64, at_byte=200, tokens=32))],
+        [Strike(LeakedBodies(count=64, at_byte=200, tokens=32, within_s=12.0))],
         budgets=Budgets(
-            service_s=12.0, delay_s=12.0, settle_s=14.0, converge_s=14.0, recover_s=14.0
+            service_s=12.0,
+            delay_s=12.0,
+            settle_s=14.0,
+            converge_s=14.0,
+            recover_s=14.0,
+            heal_s=14.0,
         ),
     )
 
