@@ -58,7 +58,8 @@ def telling(history: History) -> frozenset[str]:
 
 
 def _known(history: History) -> frozenset[str]:
-    return telling(history) | (telling(history.control) if history.control else frozenset())
+    known = telling(history)
+    return known | telling(history.control) if history.control else known
 
 
 def _by_marks(history: History, left: Iterable[Life]) -> Iterator[Departure]:

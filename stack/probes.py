@@ -30,7 +30,6 @@ ROUTER_SIGNALS = (
     "smg_admission_inflight",
 )
 ROUTER_RESOURCES = ("smg_worker_requests_active", "smg_http_connections_active")
-ROUTER_IDLE = ROUTER_RESOURCES
 WORKER_SIGNALS = (
     "sglang:num_*_reqs",
     "sglang:num_*_total",

@@ -15,7 +15,6 @@ from stack.log_tail import LogTail
 from stack.node_process import NodeProcess
 from stack.plan import Plan
 from stack.probes import (
-    ROUTER_IDLE,
     ROUTER_RESOURCES,
     ROUTER_SIGNALS,
     HealthProbe,
@@ -107,6 +106,6 @@ def router_signals(router: RouterProgram) -> Sequence[Probe]:
 def router_resources(router: RouterProgram) -> Sequence[Probe]:
     names = router.backends.nodes
     page = MetricsProbe(
-        "router", router.metrics_url, ROUTER_RESOURCES, ("worker",), names, ROUTER_IDLE
+        "router", router.metrics_url, ROUTER_RESOURCES, ("worker",), names, router.router.idle
     )
     return [page]

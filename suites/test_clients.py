@@ -14,6 +14,8 @@ from chaos.workloads.steady import Steady
 from chaos.workloads.together import Together
 from faults.client import Disconnect, EatenPool, HalfClose, LeakedBodies, SlowReader
 from faults.held import Held
+from faults.nested import Nested
+from faults.network import SlowClose
 
 LOAD = Steady(requests=4, every_s=0.1, prompt_bytes=160, tokens=16)
 # Long enough that a request nobody waits for still holds its pages when the resources are read.
@@ -125,3 +127,19 @@ def test_a_slow_reader_holds_up_nobody(play: Play) -> None:
 @pytest.mark.half_close
 def test_a_client_that_closes_its_sending_side(play: Play) -> None:
     play(LOAD, [Strike(HalfClose("decode-0"))])
+
+
+# The goodbye does not get through: the router has let go, and the worker holds a slot and its pages
+# for as long as the silence lasts. Neither router speaks to a worker meanwhile, and no guard of the
+# engine counts how long nobody has read; one that did would be noticed here.
+UNHEARD = Nested(SlowClose("router->decode-0", delay_s=30.0, stream="upstream"), LEAVING)
+
+
+@pytest.mark.decode
+@pytest.mark.disconnect
+def test_client_gone_from_a_stream_that_has_gone_silent(play: Play) -> None:
+    play(
+        Lone("victim", tokens=200),
+        [Strike(Held("decode-0", "decode.token", "victim", UNHEARD, Stage.DECODE), for_s=9.0)],
+        allowed=EITHER_WAY,
+    )

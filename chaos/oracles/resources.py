@@ -40,7 +40,7 @@ class ResourcesReturn:
         if why := unproven(history):
             return unknown(self.name, why, (*unread(history), *missing(history)))
         known = len(_baseline(history).names)
-        return holds(self.name, f"all {known} resources are back at their baseline")
+        return holds(self.name, f"all {known} resources are back, or serve again")
 
 
 def symptoms(history: History) -> tuple[Symptom, ...]:

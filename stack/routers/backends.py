@@ -42,6 +42,11 @@ class Router(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def idle(self) -> Sequence[str]:
+        """Of its metrics, those that are zero when it serves nobody."""
+        ...
+
     def command(self, plan: Plan, backends: Backends) -> Sequence[str]:
         """The arguments after the interpreter."""
         ...

@@ -16,6 +16,9 @@ class SglangRouter:
     """Logs neither a client that left nor a stream that broke: only error replies are marks."""
 
     name = "sglang-router"
+    # Not its smg_http_connections_active: that goes up by one for good with each client that leaves
+    # before its reply began, though nothing is held. As an exact zero it would hide all else.
+    idle = ("smg_worker_requests_active",)
 
     def command(self, plan: Plan, backends: Backends) -> Sequence[str]:
         # Its only policy that looks at the routing key.

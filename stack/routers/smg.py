@@ -15,6 +15,7 @@ class Smg:
     """`python -m smg launch`: the script `smg` belongs to whichever router came last."""
 
     name = "smg"
+    idle = ("smg_worker_requests_active", "smg_http_connections_active")
 
     def command(self, plan: Plan, backends: Backends) -> Sequence[str]:
         sticky = ["--sticky-sessions"] if plan.guards["sticky_sessions"].on else []

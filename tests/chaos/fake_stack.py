@@ -27,6 +27,7 @@ class FakeClients:
 
     hangs: frozenset[str] = frozenset()
     refuses: frozenset[str] = frozenset()
+    cancels: frozenset[str] = frozenset()  # their clients leave, and their node keeps them
     wait_fails: Exception | None = None
     start_hangs: bool = False
     never_done: bool = False  # it says that some request still runs, whatever happens
@@ -77,7 +78,9 @@ class FakeClients:
         if name in self.hangs:
             return
         threading.Event().wait(self.takes_s)
-        if name in self.refuses:
+        if name in self.cancels:
+            listener(_mark(Kind.CANCELLED, name, {}))
+        elif name in self.refuses:
             listener(_mark(Kind.REFUSED, name, {"status": 503, "code": "no", "error": "no"}))
         else:
             self._finish(request, listener)
@@ -87,6 +90,7 @@ class FakeClients:
 
     def _finish(self, request: Request, listener: Listener) -> None:
         text = reply(request)
+        listener(_stage("prefill-0", request.request_id, Stage.CLEANUP, 7))
         listener(_mark(Kind.TOKENS, request.request_id, {"text": text}))
         detail: dict[str, Json] = {
             "finish_reason": "length",

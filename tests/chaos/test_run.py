@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from chaos import history_file
+from chaos.clock import ns
 from chaos.contracts import Guard, Reading
 from chaos.event import Kind
 from chaos.experiment import Strike
@@ -215,3 +216,21 @@ def test_a_load_generator_that_is_never_done_does_not_hang_the_run() -> None:
     history = judged(FakeStack(FakeClients(never_done=True)), Strike(FakeFault(), for_s=0.05))
     assert time.monotonic() - begun_s < 10
     assert history.phase_ns("done") is not None
+
+
+def test_a_strike_lasts_until_what_a_client_left_behind_should_have_been_let_go() -> None:
+    """Else the undoing would free it, and nobody would know how long it would have been kept."""
+    bound_s = 0.5
+    budgets = replace(BUDGETS, release_s=bound_s, converge_s=5.0)
+    planned = experiment(Strike(FakeFault(), for_s=60.0), budgets=budgets)
+    stack = FakeStack(FakeClients(cancels=frozenset({"r0"})))
+    history = run(planned, stack, run_control(planned, FakeStack()))
+    (healed,), (left,) = history.of(Kind.HEALED), history.of(Kind.CANCELLED)
+    assert healed.at_ns - left.at_ns >= ns(bound_s)
+
+
+def test_a_strike_is_over_when_nothing_of_a_client_that_left_is_kept() -> None:
+    planned = experiment(Strike(FakeFault(), for_s=60.0))
+    begun_s = time.monotonic()
+    run(planned, FakeStack(), run_control(planned, FakeStack()))
+    assert time.monotonic() - begun_s < 30.0
