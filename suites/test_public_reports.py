@@ -11,18 +11,18 @@ from __future__ import annotations
 import pytest
 
 from chaos.contracts import Failpoint
-from chaos.experiment import Entering, Strike
-from chaos.homes import keys_on
+from chaos.experiment import At, Entering, Strike
 from chaos.play import Play
 from chaos.specification import Budgets
 from chaos.stage import Stage
-from chaos.verdict import TOLERATED, Allowed, Outcome
+from chaos.verdict import CAUGHT, TOLERATED, caught_by
 from chaos.workloads.agents import Agents
 from chaos.workloads.burst import Burst
 from chaos.workloads.lone import Lone
 from chaos.workloads.steady import Steady
 from chaos.workloads.together import Together
 from faults.client import Disconnect
+from faults.crowd import Crowd
 from faults.failpoint import Arm, DropMetadata, HoldStage, SlowTokens
 from faults.held import Held
 from faults.knobs import BadKnob
@@ -30,10 +30,11 @@ from faults.limits import FewDescriptors
 from faults.network import Bandwidth
 from faults.process import Freeze
 
-CAUGHT = Allowed(Outcome.CAUGHT)
 KV = "prefill-0->decode-0/kv"
 LOAD = Steady(requests=4, every_s=0.1, prompt_bytes=160, tokens=16)
 LONG = Steady(requests=4, every_s=0.1, prompt_bytes=160, tokens=400)
+# Somebody else is there when a request is hurt, whenever that comes about.
+SPANNING = Steady(requests=6, every_s=0.4, prompt_bytes=160, tokens=16)
 # Pages of 16 tokens: a request of LOAD's size needs twelve.
 ROOM_FOR_TWO = {"decode": {"PDCHAOS_KV_PAGES": "24"}}
 
@@ -57,7 +58,12 @@ def test_a_queue_in_decode_is_no_dead_decode(play: Play) -> None:
 @pytest.mark.stall
 def test_a_decode_that_comes_after_prefill_gave_up_is_told_so(play: Play) -> None:
     """tokenspeed#1427, smg#2463: a room that failed is forgotten, and a late decode waits in it."""
-    play(LOAD, [Strike(HoldStage("decode-0", Stage.INTAKE, "r1"), for_s=2.5)], allowed=[CAUGHT])
+    play(
+        LOAD,
+        [Strike(HoldStage("decode-0", Stage.INTAKE, "r1"), for_s=2.5)],
+        allowed=[CAUGHT],
+        budgets=Budgets(settle_s=9.0, converge_s=10.0),
+    )
 
 
 @pytest.mark.handover
@@ -72,7 +78,7 @@ def test_a_decode_that_comes_after_prefill_gave_up_is_told_so(play: Play) -> Non
 def test_client_leaves_at_the_handover(play: Play, node: str, site: str) -> None:
     """sglang#31965: an abort after the last byte finds a receiver that is gone, and decode dies."""
     (verdict,) = play(
-        Together((LOAD, Lone("victim", tokens=1000))),
+        Together((SPANNING, Lone("victim", tokens=1000))),
         [Strike(Held(node, site, "victim", Disconnect("victim"), Stage.HANDOVER))],
         allowed=[CAUGHT],
         budgets=Budgets(recover_s=2.0, converge_s=20.0),
@@ -103,12 +109,26 @@ def test_a_full_pool_of_pages_lets_everybody_through(play: Play) -> None:
     )
 
 
+@pytest.mark.stack(
+    knobs={"PDCHAOS_MAX_QUEUED": "0"}, environment={"decode": {"PDCHAOS_MAX_RUNNING": "2"}}
+)
+@pytest.mark.observers
+@pytest.mark.crowd
+def test_a_worker_that_was_full_is_asked_again_at_once(play: Play) -> None:
+    """smg#2565, sglang#39464: "I am full" counts as a worker's fault, and its breaker opens."""
+    play(
+        # One at a time, and none while the crowd is there: there is room for each of them.
+        Steady(requests=6, every_s=1.2),
+        [Strike(Crowd(16, refused_min=10), on=At(0.3), for_s=0.3)],
+    )
+
+
 @pytest.mark.stack(topology="1p2d", attempts=2)
 @pytest.mark.observers
 @pytest.mark.leg_error
 def test_a_second_attempt_unseats_no_routing_key(play: Play) -> None:
     """dynamo#10920: a request that is tried again moves its session to another worker."""
-    keys = keys_on(play.arena.stack(play.wanted), ("decode-0", "decode-1"), 2)
+    keys = play.keys_on(("decode-0", "decode-1"), 2)
     once = Failpoint("leg.answer", "error", "a0.1", times=1)
     play(
         Agents(agents=3, rounds=5, tokens=16, keys=(*keys["decode-0"][:2], keys["decode-1"][0])),
@@ -164,7 +184,9 @@ def test_a_pause_changes_no_finish_reason(play: Play) -> None:
 @pytest.mark.drop
 def test_each_timer_obeys_its_own_variable(play: Play) -> None:
     """vllm-ascend#7140: one variable does nothing, and the timer reads another one."""
-    play(LOAD, [Strike(DropMetadata("decode-0", "r1"))], allowed=[CAUGHT])
+    # Here the name is the promise: which of the two timers ends it tells which variable it obeys.
+    allowed = [caught_by("waiting_timeout")]
+    play(LOAD, [Strike(DropMetadata("decode-0", "r1"))], allowed=allowed)
 
 
 @pytest.mark.lifecycle

@@ -75,7 +75,7 @@ def played(seed: Seed, copy: Path, report: Path) -> Came:
         if seed.noticed_by:
             ended = tested(seed.noticed_by, copy)
     finally:
-        for path, whole in wholes:
+        for path, whole in reversed(wholes):  # a file that has two edits was whole before the first
             path.write_text(whole, encoding="utf-8")
     files = sorted((report / "histories").glob("*.jsonl"))
     return Came(ended, tuple(one for file in files for one in judge(read(file))))

@@ -39,7 +39,7 @@ SEEDS: Final = (
             ),
         ),
         "test_client_leaves_at_the_handover[before_the_acknowledgement]",
-        "CAUGHT by abort_propagation+subprocess_watchdog",
+        "FALSE_ALARM by subprocess_watchdog",
     ),
     Seed(
         "bytes are counted before they can be seen",
@@ -78,6 +78,20 @@ SEEDS: Final = (
         ),
         "test_a_full_pool_of_pages_lets_everybody_through",
         "SILENT",
+    ),
+    Seed(
+        "full is told as an internal error",
+        "smg#2565, sglang#39464",
+        (
+            Edit(
+                E + "guards/admission_bounds.py",
+                "            return Failure(self.name, why, UNAVAILABLE)\n",
+                "            return Failure(self.name, why)\n",
+            ),
+        ),
+        "test_a_worker_that_was_full_is_asked_again_at_once",
+        "FALSE_ALARM by router_breaker",
+        noticed_by=("tests/stack/engine/test_guards.py", "-k", "admission"),
     ),
     Seed(
         "a connection is kept for each transfer",
@@ -127,7 +141,7 @@ SEEDS: Final = (
         "WRONG",
     ),
     Seed(
-        "one timer listens to the other's variable",
+        "two timers listen to each other's variables",
         "vllm-ascend#7140",
         (
             Edit(
@@ -135,9 +149,14 @@ SEEDS: Final = (
                 'Knob(_SGL + "WAITING_TIMEOUT", ',
                 'Knob(_SGL + "BOOTSTRAP_TIMEOUT", ',
             ),
+            Edit(
+                E + "knobs.py",
+                '        _SGL + "BOOTSTRAP_TIMEOUT",',
+                '        _SGL + "WAITING_TIMEOUT",',
+            ),
         ),
         "test_each_timer_obeys_its_own_variable",
-        "SURFACED",
+        "FALSE_ALARM by bootstrap_timeout",
     ),
     Seed(
         "one token too many",
