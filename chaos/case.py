@@ -130,7 +130,7 @@ class _Evidence:
             kind: tuple(one for one in told if _names(blow, one.strikes))
             for kind, told in self._accusations.items()
         }
-        unsure_ = self._unsure(blow)
+        unsure_ = () if any(accused.values()) else self._unsure(blow)
         detected = self._detections.of([one for one in mine if one.state in LATE])
         began_ns = blow.began_ns if blow else None
         return Case(

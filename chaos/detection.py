@@ -20,7 +20,6 @@ from chaos.target import Target, targets
 class Detection:
     firing: Firing
     after_s: float  # since the request that it told of began to wait
-    in_time: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,7 @@ class Detections:
         if untold or not known:
             return Detected(self._too_late(untold), untold)
         first = min(known, key=lambda one: (one.at_ns, one.alert))
-        return Detected(_detection(first, known[first], in_time=True), ())
+        return Detected(_detection(first, known[first]), ())
 
     def _telling(self, fate: Fate) -> list[Firing]:
         """Those that told of this request in time."""
@@ -80,7 +79,7 @@ class Detections:
     def _too_late(self, untold: Sequence[Fate]) -> Detection | None:
         late = ((one, fate) for fate in untold for one in self._seen(fate))
         found = min(late, key=lambda pair: pair[0].at_ns, default=None)
-        return None if found is None else _detection(*found, in_time=False)
+        return None if found is None else _detection(*found)
 
     def _is_about(self, firing: Firing, fate: Fate) -> bool:
         if firing.alert in self._whole:
@@ -137,5 +136,5 @@ def _workers(about: str) -> tuple[Target, ...]:
     return tuple(one for one in targets(about) if one.is_worker)
 
 
-def _detection(firing: Firing, fate: Fate, *, in_time: bool) -> Detection:
-    return Detection(firing, seconds(max(0, firing.at_ns - fate.since_ns)), in_time)
+def _detection(firing: Firing, fate: Fate) -> Detection:
+    return Detection(firing, seconds(max(0, firing.at_ns - fate.since_ns)))

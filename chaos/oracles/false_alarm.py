@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -184,7 +184,7 @@ class _Reading:
                 continue
             if self._is_hurt(node, second.at_ns):
                 continue
-            done = bisect_left(work, second.at_ns) - bisect_left(work, first.at_ns + 1)
+            done = bisect_left(work, second.at_ns) - bisect_right(work, first.at_ns)
             if done > 0:
                 reason = f"said unhealthy while {node} did {done} steps of work"
                 evidence = (first.seq, second.seq)

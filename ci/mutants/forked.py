@@ -130,6 +130,8 @@ def _child(root: Path, job: Job, folder: Path) -> int:
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_S_MAX, CPU_S_MAX))
     os.chdir(root)
     sys.dont_write_bytecode = True
+    for name in [one for one in sys.modules if one.partition(".")[0] == "chaos"]:
+        del sys.modules[name]  # the parent may know it: the mutant must be imported anew
     broken = [] if job.file is None else [Finder(root, job.file, job.text)]
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # the judge's tests need none of them
     options = ["-q", "-x", "--no-header", "-p", "no:cacheprovider"]

@@ -9,19 +9,29 @@ from typing import Final
 TESTS: Final = (
     "tests/chaos/test_judge.py",
     "tests/chaos/test_case.py",
+    "tests/chaos/test_together.py",
+    "tests/chaos/test_histories.py",
+    "tests/chaos/test_control.py",
     "tests/chaos/oracles",
     "tests/chaos/test_blow.py",
+    "tests/chaos/test_charge.py",
+    "tests/chaos/test_detection.py",
     "tests/chaos/test_baseline.py",
     "tests/chaos/test_facts.py",
 )
 DECIDING: Final = (
+    "chaos/accusation.py",
     "chaos/baseline.py",
     "chaos/blow.py",
     "chaos/case.py",
+    "chaos/charge.py",
+    "chaos/detection.py",
     "chaos/ending.py",
     "chaos/facts.py",
     "chaos/fate.py",
     "chaos/judge.py",
+    "chaos/route.py",
+    "chaos/target.py",
 )
 
 

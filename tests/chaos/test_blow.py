@@ -107,9 +107,10 @@ def test_a_proof_may_name_the_only_request_that_was_hurt() -> None:
     assert may_touch(gone, HERE)
     assert may_touch(gone, HERE, request_id="r1+2")  # the same round, tried again
     assert not may_touch(gone, HERE, request_id="r2")
+    assert may_touch(one("S1", "1 fault struck S1 bit=true request=7"), HERE)  # that is no name
 
 
 def test_the_specification_says_which_requests_may_be_hurt_before_all_else() -> None:
-    spec = replace(strike("kill decode-1"), about=("r*",))
+    spec = replace(strike("kill decode-1"), about=("r*", "x*"))
     assert may_touch(one("kill decode-1", spec=spec), HERE)
     assert not may_touch(one("kill decode-1", spec=spec), HERE, request_id="a1")

@@ -39,7 +39,7 @@ def of_request(sent_s: float, end_s: float, node: str | None, tokens: str = "") 
     ("sent_s", "end_s", "node", "charged", "since_s"),
     [
         (0.0, 0.9, None, [], 0.0),  # before the first began to enter
-        (0.0, 1.1, None, ["S1"], 1.0),  # it hurts while it enters
+        (0.0, 1.0, None, ["S1"], 1.0),  # it hurts from the beginning of its entry on
         (4.0, 5.0, None, ["S1"], 4.0),
         (4.5, 5.0, None, ["S1"], 4.5),  # afterwards: what it left behind
         (5.5, 6.1, None, ["S2"], 6.0),  # one that came in time goes before one that is over

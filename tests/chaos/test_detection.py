@@ -92,7 +92,7 @@ def test_under_a_strike_of_which_nobody_tells_what_it_hit_a_mute_node_may_be_mea
 @pytest.mark.parametrize(
     ("fires_from_s", "outcome"),
     [
-        (4.0, Outcome.SURFACED),  # fired at 5.0: within detect_s of the strike at 1.1
+        (4.1, Outcome.SURFACED),  # fired at 5.1: detect_s after the strike at 1.1
         (4.2, Outcome.SILENT),
         (0.05, Outcome.SILENT),  # before the strike
     ],
@@ -106,6 +106,8 @@ def test_an_alert_that_fired_when_a_late_request_had_ended_told_of_nothing() -> 
     late = "3.6 client tokens r1 text=abcdefghijkl\n"
     in_time = judged(SENT, HERE, busy("decode-0/load"), late, ended.format(3.6))
     assert in_time.outcome is Outcome.SURFACED
+    just = judged(SENT, HERE, busy("decode-0/load", 2.6), late, ended.format(3.6))
+    assert just.outcome is Outcome.SURFACED
     after = judged(SENT, HERE, busy("decode-0/load", 2.7), late, ended.format(3.6))
     assert (after.outcome, "no alert fired" in after.reason) == (Outcome.SILENT, True)
 
@@ -118,6 +120,20 @@ def test_who_was_told_of_a_node_knows_it_of_the_requests_that_hang_on_it_later()
     verdict = judged(SENT, HERE, over, SECOND.format("decode-0"))
     assert (verdict.outcome, len(verdict.about)) == (Outcome.SURFACED, 2)
     assert verdict.after_s == pytest.approx(1.9)
+
+
+def test_who_learns_of_a_node_learns_nothing_of_a_request_that_has_ended() -> None:
+    ended = "3.6 client finished r1 finish_reason=length done=true\n"
+    r1 = f"{SENT}{HERE}3.6 client tokens r1 text=abcdefghijkl\n{ended}"
+    r2 = SECOND.format("decode-0").replace("5.0", "3.7")
+    assert judged(r1, r2, busy("decode-0/load", 2.6)).outcome is Outcome.SURFACED
+    verdict = judged(r1, r2, busy("decode-0/load", 3.0))
+    assert (verdict.outcome, "no alert fired for r1" in verdict.reason) == (Outcome.SILENT, True)
+
+
+def test_the_first_alert_that_told_is_the_one_that_surfaced() -> None:
+    verdict = judged(SENT, HERE, busy("prefill-0/load", 2.5), busy("decode-0/load", 2.0))
+    assert "busy fired on decode-0/load 1.90 s after" in verdict.reason
 
 
 def test_each_request_that_hung_must_have_been_told_of() -> None:

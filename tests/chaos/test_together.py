@@ -123,6 +123,8 @@ def test_a_strike_whose_entry_outlived_every_request_proves_nothing() -> None:
     verdict = one(WELL_ENDED, before=slow)
     assert verdict.outcome is Outcome.UNKNOWN
     assert "S1 took 1.00 s to enter, and every request ended well meanwhile" in verdict.reason
+    assert verdict.of_machine
+    assert one(WELL_ENDED, before=slow, after=pages(1)).outcome is Outcome.LEAKED
 
 
 def test_a_leak_that_was_read_is_told_though_another_resource_was_not() -> None:

@@ -52,6 +52,11 @@ def test_a_node_that_never_worked_may_be_condemned_without_need_as_well() -> Non
     assert judged(line).answer is Answer.HOLDS  # nobody knows such a node: it may be a request
 
 
+def test_who_only_reports_or_stands_at_the_door_condemns_no_node() -> None:
+    for name in ("router_stream_failure", "knob_validation"):
+        assert judged(WORKS, about_node(3.5, name)).answer is Answer.HOLDS
+
+
 def test_a_node_that_died_by_itself_is_rightly_condemned() -> None:
     died = "3.4 supervisor died decode-0 part=engine exit_code=1"
     line = about_node(3.5, "subprocess_watchdog", actor="decode-0")

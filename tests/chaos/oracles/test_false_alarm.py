@@ -172,7 +172,8 @@ SICK = (
 
 
 def test_a_health_page_that_condemns_a_working_worker_is_a_false_alarm() -> None:
-    finding = judged(*SICK, "2.1 decode-0 stage r1 stage=decode")
+    well = "1.8 signal reading decode-0/health value=200"
+    finding = judged(well, *SICK, "2.1 decode-0 stage r1 stage=decode")
     assert finding.answer is Answer.VIOLATED
     assert finding.about == ("decode-0/health",)
 
@@ -180,6 +181,7 @@ def test_a_health_page_that_condemns_a_working_worker_is_a_false_alarm() -> None
 def test_a_health_page_may_condemn_a_worker_that_does_no_work() -> None:
     assert judged(*SICK, "2.1 decode-0 stage r1 stage=intake").answer is Answer.HOLDS
     assert judged(*SICK, "2.1 decode-1 stage r1 stage=decode").answer is Answer.HOLDS
+    assert judged(*SICK, "2.0 decode-0 stage r1 stage=decode").answer is Answer.HOLDS
 
 
 def test_a_health_page_may_condemn_a_worker_that_was_struck() -> None:
