@@ -96,14 +96,24 @@ def _too_short(life: Life, history: History) -> str | None:
 
 
 def _not_the_controls(history: History) -> Iterator[Symptom]:
+    half_ns = _half_answered_ns(history)
     for life in history.lives.values():
         same = history.reference(life)
         if same is None or not _comparable(life, same):
+            continue
+        if life.prompt is None and half_ns is not None and life.sent.at_ns >= half_ns:
             continue
         if not _agree(life, same):
             yield _symptom(life, _difference(life, same, history))
         elif _complete(life) and _complete(same) and _reason(life) != _reason(same):
             yield _symptom(life, f"ended for {_reason(life)!r}, in the control {_reason(same)!r}")
+
+
+def _half_answered_ns(history: History) -> int | None:
+    """When a reply first ended with a finish reason that is an error. A load generator that did not
+    tell prompts went on with half a transcript then: what it asked later is not known."""
+    told = (one.at_ns for one in history.of(Kind.FINISHED) if ending(one) is Ending.ERROR)
+    return min(told, default=None)
 
 
 def _comparable(life: Life, same: Life) -> bool:

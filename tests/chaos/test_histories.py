@@ -9,7 +9,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from _pytest.mark import ParameterSet
 
 from chaos.history_file import read
 from chaos.judge import judge
@@ -77,7 +76,7 @@ EXPECTED: dict[str, tuple[list[str], str]] = {
         "while the strike on its worker lasts, a key may leave it as often as it comes back",
     ),
     "12_an_aborted_round_makes_the_next_one_wrong": (
-        ["S1: CAUGHT by finish reason abort in 0.20 s"],
+        ["S1: CAUGHT by finish reason abort in 0.10 s"],
         "the next round was asked with half a reply in its prompt",
     ),
     "13_every_piece_lost": (["S1: UNKNOWN"], "the digest is that of a whole reply"),
@@ -120,21 +119,13 @@ EXPECTED: dict[str, tuple[list[str], str]] = {
         "it took effect after the last request, and nobody was served any more",
     ),
 }
-NOT_YET = {
-    "12_an_aborted_round_makes_the_next_one_wrong": "an aborted reply is taken for a round",
-}
 
 
 def test_every_kept_history_has_its_verdict_written_down() -> None:
     assert {one.stem for one in FOLDER.glob("*.jsonl")} == set(EXPECTED)
 
 
-def cases() -> list[ParameterSet]:
-    late = {name: pytest.mark.xfail(strict=True, reason=why) for name, why in NOT_YET.items()}
-    return [pytest.param(name, marks=[late[name]] if name in late else []) for name in EXPECTED]
-
-
-@pytest.mark.parametrize("name", cases())
+@pytest.mark.parametrize("name", EXPECTED)
 def test_a_kept_history_gets_the_verdict_that_it_earned(name: str) -> None:
     verdicts, why = EXPECTED[name]
     told = [

@@ -225,3 +225,15 @@ def twice(alone: str, among: str) -> Answer:
 def test_the_same_prompt_gets_the_same_reply_whatever_the_control_got() -> None:
     assert twice("abcdefghijkl", "abcdefghijkl") is Answer.HOLDS
     assert twice("abcdefghijkl", "abcdefghijkX") is Answer.VIOLATED
+
+
+def test_what_was_asked_after_half_a_reply_is_not_known_where_prompts_are_not_told() -> None:
+    aborted = "1.3 client finished r0 finish_reason=abort done=true\n"
+    second = '2.0 client sent r1\n 2.1 client tokens r1 text="another reply"\n'
+    ended = "2.2 client finished r1 finish_reason=length done=true"
+    half = "1.0 client sent r0\n 1.2 client tokens r0 text=a\n"
+    control = f"{CONTROL}\n 1.0 client sent r0\n 1.2 client tokens r0 text=ab\n"
+    control += "1.3 client finished r0 finish_reason=length done=true\n"
+    for first, answer in ((aborted, Answer.HOLDS), ("", Answer.VIOLATED)):
+        told = history(played(half + first + second + ended), control=control)
+        assert ORACLE.judge(told).answer is answer
