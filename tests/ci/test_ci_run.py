@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -65,7 +66,16 @@ def test_ci_has_no_pytest_command_of_its_own() -> None:
 
 
 def test_a_missing_tool_fails_in_ci_instead_of_skipping() -> None:
-    assert 'PDCHAOS_REQUIRE="toxiproxy,chromium,allure${WITH_SGLANG:+,sglang}"' in RUN.read_text()
+    text = RUN.read_text()
+    assert 'required="toxiproxy,chromium,allure${WITH_SGLANG:+,sglang}"' in text
+    assert "export PDCHAOS_REQUIRE=$required" in text
+
+
+def test_the_suites_are_played_behind_both_routers_and_as_a_newcomer_has_them() -> None:
+    played = re.findall(r"^play_suites (\S+)", RUN.read_text(), re.MULTILINE)
+    assert played == ["suites", "second-router", "newcomer"]
+    known = json.loads((ROOT / "ci" / "skips.json").read_text())
+    assert set(played) <= set(known)
 
 
 @pytest.mark.parametrize(
