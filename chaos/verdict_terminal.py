@@ -14,7 +14,7 @@ ROWS = "pd-chaos"  # the user property that carries verdicts from xdist's worker
 UNDECIDED = "pd-chaos undecided"  # ... and what was played again, with its reason
 
 
-@dataclass
+@dataclass(eq=False)  # pluggy keeps plugins in sets
 class VerdictTerminal:
     """A plugin of pytest's: it hears every report, also those of parallel workers."""
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from ci import mutate
+from tests.ci.required import ROOT
 
 TEST = """
 from sum import add
@@ -65,3 +68,16 @@ def test_tests_that_were_red_before_kill_nothing(
 
 def test_an_unknown_part_is_bad_usage() -> None:
     assert mutate.main(["cosmos"]) == 2
+
+
+def test_nothing_that_is_to_be_broken_is_loaded_before_it_is_broken() -> None:
+    loaded = "print([one for one in sys.modules if one.startswith('chaos.')])"
+    told = subprocess.run(
+        [sys.executable, "-c", f"import sys, ci.mutate, ci.mutants.judge; {loaded}"],
+        cwd=ROOT,
+        timeout=60,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert told.stdout.strip() == "[]"
