@@ -20,15 +20,13 @@ SLOW_TRANSFER_GUARDS = {
     "SGLANG_DISAGGREGATION_HEARTBEAT_INTERVAL": "2",
     "PDCHAOS_PREFILL_INFLIGHT_TIMEOUT": "4",
 }
-# Rounds so long that one is under way on decode-0 when a busy machine comes to the strike.
-LONG = replace(AGENTS, tokens=300)
 STALL = StallWriter("prefill-0", after_bytes=20_000)
 
 
 def on_both_decodes(play: Play) -> Agents:
     """a0 and a1 live on decode-0, and a2 on decode-1."""
     keys = play.keys_on(("decode-0", "decode-1"), each=2)
-    return replace(LONG, keys=(*keys["decode-0"][:2], keys["decode-1"][0]))
+    return replace(AGENTS, keys=(*keys["decode-0"][:2], keys["decode-1"][0]))
 
 
 @pytest.mark.decode
@@ -64,7 +62,7 @@ def test_sticky_agents_stay_on_their_workers(play: Play) -> None:
 def test_sticky_agents_when_their_decode_is_killed(play: Play) -> None:
     play(
         on_both_decodes(play),
-        [Strike(Kill("decode-0"), on=Entering("a0.3", Stage.DECODE))],
+        [Strike(Kill("decode-0"), on=Entering("a0.1", Stage.DECODE))],
         allowed=[CAUGHT],
         budgets=Budgets(converge_s=20.0),
     )

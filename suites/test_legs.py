@@ -59,7 +59,14 @@ def test_decode_link_reset_in_mid_stream(play: Play) -> None:
 @pytest.mark.dispatch
 @pytest.mark.reset
 def test_decode_link_reset_before_its_first_byte(play: Play) -> None:
-    play(Lone("r1"), [Strike(Reset("router->decode-0"))], allowed=[CAUGHT])
+    play(
+        Lone("r1"),
+        [Strike(Reset("router->decode-0"))],
+        allowed=[CAUGHT],
+        # smg sends the leg once more and lets go of it: it waits in decode for its own time-out,
+        # and then its pages for their writer's.
+        budgets=Budgets(recover_s=10.0),
+    )
 
 
 @pytest.mark.soak

@@ -19,7 +19,7 @@ from faults.process import Freeze, Kill, Restart
 
 LOAD = Steady(requests=4, every_s=0.1, prompt_bytes=160, tokens=16)
 # So long that they still stream when a busy machine comes to the strike.
-LONG = Steady(requests=4, every_s=0.1, prompt_bytes=160, tokens=1200)
+LONG = Steady(requests=4, every_s=0.1, prompt_bytes=160, tokens=800)
 
 
 @pytest.mark.transfer
