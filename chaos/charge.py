@@ -50,11 +50,13 @@ class Charges:
 
     def of_node(self, node: str, begin_ns: int, end_ns: int) -> tuple[Blow, ...]:
         """What happened to a node: the strikes on it that hurt then. Where there is none, it may be
-        what one on it left behind, or what one beside it does: they share the charge."""
+        what one on it (or one of which nobody tells what it hit) left behind, or what one beside it
+        does: they share the charge."""
         begun = self._begun(end_ns)
         active = [one for one in begun if one.end_ns >= begin_ns]
         on_it = tuple(one for one in active if one.touches(node))
-        return on_it or tuple(one for one in begun if one in active or one.touches(node))
+        left = [one for one in begun if one.touches(node) or not one.targets]
+        return on_it or tuple(one for one in begun if one in active or one in left)
 
     def of_request(self, life: Life, end_ns: int) -> Charge:
         """Of the strikes that began before it ended, and before it had hung: those that could touch

@@ -15,7 +15,8 @@ class Vigil:
     """Hears every mark, and knows which requests wait and since when.
 
     A request that has waited for its whole settle_s since it was sent, was last struck or last
-    brought a token is hung: that is decided, whatever comes later. Once that is true of every
+    brought a token is hung: that is decided, whatever comes later. (The judge counts from the first
+    strike that could touch it, which is never later: see chaos.charge.) Once that is true of every
     request that waits, and the time in which an alert may fire is over too, more waiting only
     costs time.
     """

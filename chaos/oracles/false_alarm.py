@@ -38,7 +38,8 @@ class NobodyIsCondemned:
 
     1. *nothing was wrong*: it named a request before any strike had begun (or in a run without
        one) that our own client had not given up. Guards at the door are excepted, and so are
-       those that only report: if a worker fails by itself, the router is right to say so;
+       those that only report: if a worker fails by itself, the router is right to say so. Who
+       cleans up after a request that ended well condemned nothing: its client had all it wanted;
     2. *the strike only slowed*: every strike that the request met declares itself `alive`, so
        everything still moved, slowly, and yet a guard ended the request with an error;
     3. *it was innocent*: it failed, this guard was the one that ended it, and no strike could touch
@@ -123,7 +124,8 @@ class _Reading:
             return None
         charge = self._charges.of_request(life, event.at_ns)
         if not charge.strikes:
-            return None if guard in REPORTERS else "met no strike"
+            tidied = guard in OF_CLEANUP and not _failed(life)
+            return None if tidied or guard in REPORTERS else "met no strike"
         if charge.innocent:
             ended = _failed(life) and event is min(life.guards, key=_rank)
             return "was touched by no strike" if ended and guard not in REPORTERS else None

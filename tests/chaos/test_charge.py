@@ -95,6 +95,11 @@ def test_what_happened_to_a_node_is_charged_to_the_strikes_on_it_first(
     assert names(charges.of_node(node, at(begin_s), at(end_s))) == charged
 
 
+def test_a_strike_of_which_nobody_tells_what_it_hit_may_have_left_anything_behind() -> None:
+    charges = Charges(history(TWO.replace(" on decode-0", ""), strikes=[strike("S1"), STRIKES[1]]))
+    assert names(charges.of_node("decode-2", at(9.5), at(9.9))) == ["S1"]
+
+
 def test_what_shows_only_in_the_end_is_charged_to_all_that_began() -> None:
     assert names(Charges(history(TWO, strikes=STRIKES)).of_run()) == ["S1", "S2"]
 

@@ -56,6 +56,13 @@ def test_a_guard_may_clean_up_after_our_own_client_gave_up() -> None:
     assert judged(guard(3.5, "abort_propagation"), gone).answer is Answer.HOLDS
 
 
+def test_who_cleans_up_after_a_request_that_ended_well_condemned_nothing() -> None:
+    well = "3.45 client finished r1 finish_reason=stop done=true"
+    assert judged(guard(3.5, "abort_propagation"), well).answer is Answer.HOLDS
+    assert judged(guard(3.5, "waiting_timeout"), well).answer is Answer.VIOLATED
+    assert judged(guard(3.5, "abort_propagation"), FAILED).answer is Answer.VIOLATED
+
+
 def test_ending_what_a_strike_only_slowed_is_a_false_alarm() -> None:
     slow = strike(alive=True)
     lines = (guard(3.5, "waiting_timeout"), FAILED)
