@@ -1,4 +1,4 @@
-"""Whole processes: killed, frozen, replaced."""
+"""Whole processes: killed, told to go, frozen, replaced."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import Random
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 from chaos.contracts import Evidence, Freezable, Killable, Proof, Stack
 from chaos.event import Json
@@ -16,6 +16,7 @@ from faults.victim import choose, restart_s, stage_of
 RESTART_S: Final = 4.5  # below the five seconds that an experiment grants for healing
 _STILL: Final = frozenset({"T", "FROZEN"})
 _GONE: Final = "X"
+_GOING: Final = frozenset({"draining", "gone"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,52 @@ class Kill:
             stack.kill(victim, self.part)
             dead = before if self.part == "whole" else _engine(before)
             yield _PidsGone(victim, dead, lambda: stack.pids(victim))
+        finally:
+            stack.restart(victim, restart_s(stack, self.restart_s))
+
+
+@runtime_checkable
+class Terminable(Protocol):
+    """Nodes can be told to go, as an orchestrator does it, and come back on the same address."""
+
+    def terminate(self, node: str) -> Mapping[str, Json]:
+        """SIGTERM to the node's first process; returns what `terminated` reads."""
+        ...
+
+    def terminated(self, node: str) -> Mapping[str, Json]:
+        """The pid and start time of the process that was told, and its state now: "running",
+        "draining" or "gone"."""
+        ...
+
+    def restart(self, node: str, timeout_s: float) -> None:
+        """Bring it back in place; returns when it answers again. One that runs is ended first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Terminate:
+    """Tell a node to go: SIGTERM to its first process. It is started again to heal.
+
+    What the node does with its requests is its own affair: a drain, if it has one.
+    """
+
+    node: str
+    stage: Stage = Stage.LIFECYCLE
+    restart_s: float = RESTART_S
+    kind: FaultKind = field(default=FaultKind.KILLED, init=False)
+    needs: type = field(default=Terminable, init=False)
+
+    @property
+    def name(self) -> str:
+        return f"terminate {self.node}"
+
+    @contextmanager
+    def inject(self, stack: Stack, rng: Random) -> Generator[Proof]:
+        assert isinstance(stack, Terminable)
+        victim = choose(stack, self.node, rng)
+        try:
+            told = stack.terminate(victim)
+            yield _ToldToGo(victim, told, lambda: stack.terminated(victim))
         finally:
             stack.restart(victim, restart_s(stack, self.restart_s))
 
@@ -121,6 +168,20 @@ class _PidsGone:
         now = self.now()
         gone = bool(self.before) and not set(self.before.values()) & set(now.values())
         return Evidence(gone, {"node": self.node, **_told("killed", self.before)})
+
+
+@dataclass(frozen=True, slots=True)
+class _ToldToGo:
+    """The very process that was told to go drains, or is gone."""
+
+    node: str
+    told: Mapping[str, Json]
+    now: Callable[[], Mapping[str, Json]]
+
+    def read(self) -> Evidence:
+        now = self.now()
+        same = all(now.get(what) == self.told[what] for what in ("pid", "start_ticks"))
+        return Evidence(same and now.get("state") in _GOING, {"node": self.node, **now})
 
 
 @dataclass(frozen=True, slots=True)

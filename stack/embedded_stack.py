@@ -57,6 +57,7 @@ class EmbeddedStack:
         self.observe, self.ready = running.observe, running.ready
         self.kill, self.restart, self.pids = running.kill, running.restart, running.pids
         self.freeze, self.frozen, self.thaw = running.freeze, running.frozen, running.thaw
+        self.terminate, self.terminated = running.terminate, running.terminated
         self.limit_descriptors = running.limit_descriptors
         self.descriptor_room = running.descriptor_room
         self.unlimit_descriptors = running.unlimit_descriptors

@@ -50,7 +50,8 @@ HEARTBEAT_MISSES = "SGLANG_DISAGGREGATION_HEARTBEAT_MAX_FAILURE"
 # (a decode that waits), so that a verdict names the cause. Two that can act on the same stall
 # differ by more than a plan's slack: one that listened to the other's variable would act
 # outside its budget. From the cause to the symptom: a peer is dead (1 s), a page does not
-# arrive (2.1) or its engine stands still (2.2), pages are not announced (3.3), no KV comes (4.4).
+# arrive (2.1) or its engine stands still (2.2), pages are not announced (3.3), no KV comes (4.4),
+# and whoever is still there then keeps a worker that was told to go (5.5).
 GUARDS: Mapping[str, GuardSetting] = {
     "prefill_inflight_watchdog": GuardSetting("PDCHAOS_PREFILL_INFLIGHT_TIMEOUT", "2.1", 1),
     "bootstrap_timeout": GuardSetting("SGLANG_DISAGGREGATION_BOOTSTRAP_TIMEOUT", "3.3", 1),
@@ -63,6 +64,7 @@ GUARDS: Mapping[str, GuardSetting] = {
     "step_watchdog": GuardSetting("PDCHAOS_STEP_TIMEOUT", "2.2", 1.5),  # sampled, as in SGLang
     "stream_idle_guard": GuardSetting("PDCHAOS_STREAM_IDLE_TIMEOUT", "2.5", 1),
     "admission_bounds": GuardSetting("PDCHAOS_MAX_QUEUED", "64"),
+    "drain": GuardSetting("PDCHAOS_DRAIN_TIMEOUT", "5.5", 1),
     "subprocess_watchdog": GuardSetting("", "on", fixed=True),  # SGLang's name: a dead engine
     "progress_health": GuardSetting("PDCHAOS_STEP_TIMEOUT", "2.2", 1),
     "knob_validation": GuardSetting("", "on"),

@@ -18,6 +18,7 @@ from stack.log_tail import last_lines
 from stack.node_process import NodeFailed, NodeProcess
 from stack.plan import Plan
 from stack.process_table import ProcessId, wait_all_exit
+from stack.terminations import Terminations
 from stack.trace_sink import TraceSink
 
 KILL_MAX_S: Final = 2.0
@@ -61,6 +62,7 @@ class RunningStack:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._descriptors = DescriptorLimits()
+        self._terminations = Terminations()
 
     @property
     def url(self) -> str:
@@ -95,6 +97,15 @@ class RunningStack:
         process = self.process(node)
         died = process.kill() if part == "whole" else self._kill_part(process, part)
         return {**before, "died": " ".join(str(one.pid) for one in died)}
+
+    def terminate(self, node: str) -> Mapping[str, Json]:
+        """SIGTERM to its first process, and what is then seen of that one; it is not replaced."""
+        url = next((one.url for one in self._parts.nodes if one.name == node), "")
+        return self._terminations.terminate(self.process(node), url)
+
+    def terminated(self, node: str) -> Mapping[str, Json]:
+        """What is seen now of the process that was told to go."""
+        return self._terminations.state(node)
 
     def restart(self, node: str, timeout_s: float) -> None:
         self._parts.frost.thaw_node(node)

@@ -1,4 +1,4 @@
-"""Whole workers and their engines: killed, crashed, frozen, replaced."""
+"""Whole workers and their engines: killed, crashed, frozen, told to go, replaced."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from chaos.experiment import Entering, Strike
 from chaos.play import Play
 from chaos.specification import Budgets
 from chaos.stage import Stage
-from chaos.verdict import CAUGHT, SURFACED
+from chaos.verdict import CAUGHT, SURFACED, TOLERATED
 from chaos.workloads.burst import Burst
 from chaos.workloads.lone import Lone
 from chaos.workloads.steady import Steady
 from chaos.workloads.together import Together
 from faults.failpoint import Crash
 from faults.held import Held
-from faults.process import Freeze, Kill, Restart
+from faults.network import Bandwidth
+from faults.process import Freeze, Kill, Restart, Terminate
 
 LOAD = Steady(requests=4, every_s=0.1, prompt_bytes=160, tokens=16)
 # So long that they still stream when a busy machine comes to the strike.
 LONG = Steady(requests=4, every_s=0.1, prompt_bytes=160, tokens=800)
+# What runs is finished while a node drains, and that takes its time.
+DRAINING = Budgets(service_s=6.0, delay_s=6.0, settle_s=8.0, converge_s=10.0)
 
 
 @pytest.mark.transfer
@@ -138,4 +141,44 @@ def test_an_idle_prefill_replaced_between_requests(play: Play) -> None:
         Lone("late", due_s=4.0),
         [Strike(Restart("prefill-0"), for_s=3.0)],
         budgets=Budgets(service_s=2.0),
+    )
+
+
+@pytest.mark.transfer
+@pytest.mark.terminate
+def test_a_prefill_that_is_told_to_go_hands_its_pages_over(play: Play) -> None:
+    # A link of 64 KB/s: the pages are on their way for some two seconds.
+    play(
+        Lone("victim", due_s=0.4, prompt_bytes=200),
+        [
+            Strike(Bandwidth("prefill-0->decode-0/kv", kb_s=64), for_s=8.0),
+            Strike(Terminate("prefill-0"), on=Entering("victim", Stage.TRANSFER), for_s=4.0),
+        ],
+        budgets=DRAINING,
+    )
+
+
+@pytest.mark.stream
+@pytest.mark.terminate
+def test_a_decode_that_is_told_to_go_ends_its_streams(play: Play) -> None:
+    # Those that run are ended in full. Those that come while it drains are refused by it at once;
+    # sglang-router waits for prefill before it says so.
+    play(
+        Steady(requests=5, every_s=0.3, prompt_bytes=160, tokens=1200),
+        [Strike(Terminate("decode-0"), on=Entering("r1", Stage.STREAM), for_s=6.0)],
+        allowed=[CAUGHT],
+        budgets=DRAINING,
+    )
+
+
+@pytest.mark.stack(topology="1p2d", attempts=3)
+@pytest.mark.lifecycle
+@pytest.mark.terminate
+def test_one_decode_of_two_is_told_to_go_and_the_other_one_takes_over(play: Play) -> None:
+    play(
+        Steady(requests=8, every_s=0.3, prompt_bytes=160, tokens=100),
+        [Strike(Terminate("decode-0"), on=Entering("r1", Stage.STREAM), for_s=4.0)],
+        # sglang-router waits for prefill after decode has refused its half, and tries again then.
+        allowed=[TOLERATED, CAUGHT],
+        budgets=DRAINING,
     )

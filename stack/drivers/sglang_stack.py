@@ -47,6 +47,7 @@ class SglangStack:
         self.links = running.links
         self.ready, self.kill, self.pids = running.ready, running.kill, running.pids
         self.freeze, self.frozen = running.freeze, running.frozen
+        self.terminate, self.terminated = running.terminate, running.terminated
         self.limit_descriptors = running.limit_descriptors
         self.descriptor_room = running.descriptor_room
         self.unlimit_descriptors = running.unlimit_descriptors

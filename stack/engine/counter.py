@@ -15,6 +15,7 @@ from stack.engine.event_stream import EventStream, Unheard
 from stack.engine.failpoints import Failpoints, Injected
 from stack.engine.guards.abort_propagation import AbortPropagation
 from stack.engine.guards.admission_bounds import AdmissionBounds
+from stack.engine.guards.drain import Drain
 from stack.engine.guards.stream_idle_guard import StreamIdleGuard
 from stack.engine.ledger import Ledger
 from stack.engine.order import BAD_REQUEST, Failure
@@ -29,6 +30,7 @@ class FrontGuards:
     abort: AbortPropagation
     admission: AdmissionBounds
     idle: StreamIdleGuard
+    drain: Drain
 
 
 class Ended(Exception):
@@ -55,6 +57,7 @@ class Counter:
         self._ledger = ledger
         self._failpoints = failpoints
         self._guards = guards
+        self.serving = 0  # requests whose reply is not written yet
 
     async def completions(self, request: web.Request) -> web.StreamResponse:
         return await self._take(request, "completion")
@@ -70,13 +73,19 @@ class Counter:
             asked = await self._parsed(request, api)
         except BadRequest as error:
             return error_reply(Failure("bad_request", str(error), BAD_REQUEST))
-        refusal = self._guards.admission.refusal(list(asked.orders), self._open_here())
+        refusal = self._guards.drain.refusal() or self._guards.admission.refusal(
+            list(asked.orders), self._open_here()
+        )
         if refusal is not None:
             self._ledger.guarded(
                 refusal.code, asked.request_id, refusal.message, asked.orders[0].room
             )
             return error_reply(refusal)
-        return await self._serve(request, asked)
+        self.serving += 1
+        try:
+            return await self._serve(request, asked)
+        finally:
+            self.serving -= 1
 
     def _open_here(self) -> int:
         """Who runs or waits here; who waits for a decode's pages is in that decode's queue."""

@@ -67,10 +67,10 @@ class EventStream:
             await response.write(data)
             return
         writing = asyncio.ensure_future(response.write(data))
-        unread = self._guard.watch(time.monotonic(), self._unread_bytes())
+        unread = self._guard.watch(time.monotonic(), self.unread_bytes())
         try:
             while not (await asyncio.wait({writing}, timeout=LOOK_S))[0]:
-                if unread.idle(time.monotonic(), self._unread_bytes()):
+                if unread.idle(time.monotonic(), self.unread_bytes()):
                     raise Unheard(f"nobody read for {self._guard.timeout_s:g} s")
             writing.result()
         finally:
@@ -80,7 +80,7 @@ class EventStream:
         transport = self._request.transport
         return transport.get_write_buffer_size() if transport is not None else 0
 
-    def _unread_bytes(self) -> int:
+    def unread_bytes(self) -> int:
         """With those in the kernel: a slow reader drains them long before it drains ours."""
         transport = self._request.transport
         connection = transport.get_extra_info("socket") if transport is not None else None

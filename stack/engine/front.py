@@ -14,17 +14,19 @@ from aiohttp import web
 from stack.engine.admin import Admin
 from stack.engine.config import WorkerConfig
 from stack.engine.counter import Counter, FrontGuards
+from stack.engine.departure import Departure
 from stack.engine.desk import CHANNEL_LINE_BYTES_MAX
 from stack.engine.doorway import bound
 from stack.engine.engine_link import EngineLink
 from stack.engine.failpoints import FRONT_SITES, Failpoints
 from stack.engine.guards.abort_propagation import AbortPropagation
 from stack.engine.guards.admission_bounds import AdmissionBounds
+from stack.engine.guards.drain import Drain
 from stack.engine.guards.step_watchdog import StepWatchdog
 from stack.engine.guards.stream_idle_guard import StreamIdleGuard
 from stack.engine.knobs import Knobs
 from stack.engine.ledger import Ledger
-from stack.engine.observers import Observers
+from stack.engine.observers import Observers, Wellbeing
 from stack.engine.order import Failure
 from stack.engine.progress import LOOK_S, Progress
 from stack.engine.trace import Trace
@@ -51,6 +53,7 @@ class Front:
         self._failpoints = Failpoints(FRONT_SITES)
         self._progress = Progress()
         self._watchdog = StepWatchdog(knobs.on("step_watchdog"), knobs.step_timeout_s)
+        self._drain = Drain(knobs.on("drain"), knobs.drain_timeout_s)
 
     async def run(self) -> int:
         reader, writer = await asyncio.open_connection(
@@ -60,11 +63,14 @@ class Front:
         ends = asyncio.get_running_loop().create_future()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, _settle, ends, 0)
+            loop.add_signal_handler(number, _settle, ends, 0)  # nobody is served yet
         listening = loop.create_task(self._listen(ends))
         async with asyncio.timeout(STARTS_WITHIN_S):
             await self._link.ready.wait()
         runners = await self._serve()
+        departure = Departure(self._drain, self._link, self._ledger, self._unanswered, ends)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, departure.told)
         watching = loop.create_task(self._watch(ends))
         code: int = await ends
         for task in (watching, listening):
@@ -85,7 +91,8 @@ class Front:
 
     async def _serve(self) -> list[web.AppRunner]:
         config = self._config
-        runners = [await _listening(self._application(), config.host, config.port)]
+        self._public = await _listening(self._application(), config.host, config.port)
+        runners = [self._public]
         if config.admin_port is not None:
             admin = Admin(config.admin_token, self._engine_pid, self._link, self._failpoints)
             runners.append(await _listening(admin.application(), config.host, config.admin_port))
@@ -97,11 +104,11 @@ class Front:
             self._config,
             self._knobs,
             self._link,
-            self._progress,
+            Wellbeing(self._progress, self._drain),
             self._ledger,
             self._failpoints,
         )
-        counter = Counter(
+        self._counter = counter = Counter(
             self._config.role, self._link, self._ledger, self._failpoints, self._guards()
         )
         app.router.add_post("/generate", counter.generate)
@@ -136,7 +143,15 @@ class Front:
                 knobs.context_max,
             ),
             StreamIdleGuard(knobs.on("stream_idle_guard"), knobs.stream_idle_timeout_s),
+            self._drain,
         )
+
+    def _unanswered(self) -> bool:
+        """Whether a reply is not written yet, or stands in a buffer of ours."""
+        server = self._public.server
+        sockets = [one.transport for one in server.connections] if server is not None else []
+        unsent = any(one is not None and one.get_write_buffer_size() for one in sockets)
+        return self._counter.serving > 0 or unsent
 
     async def _listen(self, ends: asyncio.Future[int]) -> None:
         await self._link.listen()

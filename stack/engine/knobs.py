@@ -20,6 +20,7 @@ GUARDS = (
     "step_watchdog",
     "stream_idle_guard",
     "admission_bounds",
+    "drain",
     "progress_health",
     "knob_validation",
     "kv_verification",
@@ -117,6 +118,7 @@ TABLE: Mapping[str, Knob] = {
     "abort_drain_timeout_s": Knob(
         "PDCHAOS_ABORT_DRAIN_TIMEOUT", 30.0, 0.05, guards=("page_quarantine",)
     ),
+    "drain_timeout_s": Knob("PDCHAOS_DRAIN_TIMEOUT", 25.0, 0.05, guards=("drain",)),
     "queued_max": Knob("PDCHAOS_MAX_QUEUED", 256, 0, 1e6, "requests", guards=("admission_bounds",)),
     "running_max": Knob(
         "PDCHAOS_MAX_RUNNING", 64, 1, 4096, "requests", guards=("admission_bounds",)
@@ -152,6 +154,7 @@ class Knobs:
     step_timeout_s: float
     stream_idle_timeout_s: float
     abort_drain_timeout_s: float
+    drain_timeout_s: float
     queued_max: int
     running_max: int
     kv_pages: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
@@ -12,6 +13,7 @@ from aiohttp import web
 from stack.engine.config import WorkerConfig
 from stack.engine.engine_link import EngineLink, NoAnswer
 from stack.engine.failpoints import Failpoints, Injected
+from stack.engine.guards.drain import Drain
 from stack.engine.guards.progress_health import ProgressHealth
 from stack.engine.knobs import Knobs
 from stack.engine.ledger import Ledger
@@ -24,6 +26,14 @@ TURN_S = 1.0
 FIGURES_S = 0.2
 
 
+@dataclass(frozen=True, slots=True)
+class Wellbeing:
+    """What /health looks at: whether the engine gets on, and whether the worker stays."""
+
+    progress: Progress
+    drain: Drain
+
+
 class Observers:
     """Answers from what the engine last said; only /health_generate asks it anything."""
 
@@ -32,16 +42,17 @@ class Observers:
         config: WorkerConfig,
         knobs: Knobs,
         link: EngineLink,
-        progress: Progress,
+        well: Wellbeing,
         ledger: Ledger,
         failpoints: Failpoints,
     ) -> None:
         self._config = config
         self._knobs = knobs
         self._link = link
-        self._progress = progress
+        self._progress = well.progress
         self._ledger = ledger
         self._failpoints = failpoints
+        self._drain = well.drain
         self._guard = ProgressHealth(knobs.on("progress_health"), knobs.step_timeout_s)
         self._was_well = True
 
@@ -51,6 +62,9 @@ class Observers:
                 await asyncio.Event().wait()  # the answer is lost
         except Injected as error:
             return _unwell(str(error))
+        going = self._drain.refusal()
+        if going is not None:
+            return _refused(going)
         complaint = self._guard.complaint(self._progress)
         if complaint is not None and self._was_well:
             self._ledger.guarded(self._guard.name, self._config.name, complaint)
@@ -59,6 +73,9 @@ class Observers:
 
     async def health_generate(self, request: web.Request) -> web.Response:
         """Green only when the step thread itself answers."""
+        going = self._drain.refusal()
+        if going is not None:
+            return _refused(going)
         try:
             await self._link.ask("turn", TURN_S)
         except NoAnswer as error:
@@ -173,4 +190,8 @@ def queue_depths(role: str, census: dict[str, int]) -> dict[str, int]:
 
 
 def _unwell(why: str) -> web.Response:
-    return web.json_response(Failure("unhealthy", why).body(), status=UNAVAILABLE)
+    return _refused(Failure("unhealthy", why, UNAVAILABLE))
+
+
+def _refused(failure: Failure) -> web.Response:
+    return web.json_response(failure.body(), status=failure.status)

@@ -21,7 +21,7 @@ _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 def main(config: WorkerConfig) -> NoReturn:
-    """Run until the engine dies or SIGTERM comes; ends this process. Call it in a process
+    """Run until the engine dies or a SIGTERM is obeyed; ends this process. Call it in a process
     that has no thread and no event loop: it forks.
 
     Exit codes: 0 told to stop, 2 a bad knob, 71 the engine died, 72 the step watchdog acted.
@@ -44,6 +44,9 @@ def main(config: WorkerConfig) -> NoReturn:
 
 
 def _engine(config: WorkerConfig, knobs: Knobs, channel: socket.socket) -> NoReturn:
+    """It goes with its front and not before: what tells a whole group to go reaches it as well."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
     EngineProcess(config, knobs, channel).run()
     _leave(0)
 

@@ -19,7 +19,7 @@ from faults.failpoint import (
 )
 from faults.knobs import BadKnob
 from faults.limits import FewDescriptors
-from faults.process import Freeze, Kill, Restart
+from faults.process import Freeze, Kill, Restart, Terminate
 from stack.embedded_stack import EmbeddedStack
 from stack.freezer import cgroup_root
 from stack.page import fetch
@@ -84,7 +84,13 @@ def test_it_bites_and_its_heal_leaves_a_stack_that_answers(
 
 @pytest.mark.parametrize(
     "fault",
-    [Kill("decode-0"), Freeze("decode-0"), IDLE[7], FewDescriptors("decode-0")],
+    [
+        Kill("decode-0"),
+        Terminate("decode-0"),
+        Freeze("decode-0"),
+        IDLE[7],
+        FewDescriptors("decode-0"),
+    ],
     ids=lambda fault: fault.name,
 )
 def test_it_heals_when_the_body_raises(live: EmbeddedStack, fault: Fault) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from chaos.contracts import Fault, Freezable, Killable
 from chaos.stage import Stage
-from faults.process import Freeze, Kill, Restart
+from faults.process import Freeze, Kill, Restart, Terminate
 from tests.faults.toy_stack import ToyStack
 
 
@@ -62,6 +62,7 @@ def test_a_kill_without_effect_and_a_kill_of_a_node_that_is_down_prove_nothing()
     ("fault", "heal"),
     [
         (Kill("decode-0"), "restart decode-0"),
+        (Terminate("decode-0"), "restart decode-0"),
         (Freeze("decode-0"), "thaw decode-0 whole signal"),
         (Freeze("decode-0", part="engine", how="cgroup"), "thaw decode-0 engine cgroup"),
     ],
@@ -74,6 +75,32 @@ def test_a_fault_heals_when_the_body_raises(fault: Fault, heal: str) -> None:
     assert stack.deeds.count(heal) == 1
 
 
+@pytest.mark.parametrize("state", ["draining", "gone"])
+def test_a_node_that_was_told_to_go_is_proven_by_its_state_and_started_again(state: str) -> None:
+    stack = ToyStack(state=state)
+    front = stack.pids("decode-1")["front"]
+    with Terminate("decode-1").inject(stack.as_stack(), Random(0)) as proof:
+        evidence = proof.read()
+        assert evidence.bit
+        assert evidence.detail == {
+            "node": "decode-1",
+            "pid": front,
+            "start_ticks": 7,
+            "state": state,
+        }
+    assert stack.deeds == ["terminate decode-1", "restart decode-1"]
+
+
+def test_a_node_that_does_not_listen_or_is_another_one_by_now_proves_nothing() -> None:
+    deaf = ToyStack(obeys=False)
+    with Terminate("decode-0").inject(deaf.as_stack(), Random(0)) as proof:
+        assert not proof.read().bit
+    stack = ToyStack()
+    with Terminate("decode-0").inject(stack.as_stack(), Random(0)) as proof:
+        stack.told["start_ticks"] = 8  # the pid was used again
+        assert not proof.read().bit
+
+
 def test_a_role_s_victim_is_of_that_role_and_the_seed_s_choice() -> None:
     chosen = {seed: deeds(ToyStack(), Kill("decode"), seed)[0] for seed in range(20)}
     assert set(chosen.values()) == {"kill decode-0", "kill decode-1"}
@@ -81,7 +108,9 @@ def test_a_role_s_victim_is_of_that_role_and_the_seed_s_choice() -> None:
     assert chosen == again
 
 
-@pytest.mark.parametrize("fault", [Kill("decode-7"), Freeze("encoder"), Restart("")])
+@pytest.mark.parametrize(
+    "fault", [Kill("decode-7"), Freeze("encoder"), Restart(""), Terminate("prefill-9")]
+)
 def test_a_victim_that_is_not_there_is_refused_with_the_nodes_that_are(fault: Fault) -> None:
     stack = ToyStack()
     with pytest.raises(ValueError, match=r"it has router \(router\), prefill-0 \(prefill\)"):

@@ -25,6 +25,8 @@ class ToyStack:
     alive: dict[str, dict[str, Json]] = field(default_factory=dict[str, dict[str, Json]])
     ice: dict[str, Json] = field(default_factory=dict[str, Json])
     room: dict[str, Json] = field(default_factory=dict[str, Json])
+    told: dict[str, Json] = field(default_factory=dict[str, Json])
+    state: str = "draining"  # of whom was told to go
     obeys: bool = True  # False: every deed is without effect
     hits: int = 0
     failpoint_sites: tuple[str, ...] = ("transfer.page", "transfer.done", "leg.answer")
@@ -51,6 +53,14 @@ class ToyStack:
         if self.obeys:
             self.alive[node] = {}
         return before
+
+    def terminate(self, node: str) -> Mapping[str, Json]:
+        self.deeds.append(f"terminate {node}")
+        self.told = {"pid": self.alive[node]["front"], "start_ticks": 7}
+        return self.terminated(node)
+
+    def terminated(self, node: str) -> Mapping[str, Json]:
+        return {**self.told, "state": self.state if self.obeys else "running"}
 
     def restart(self, node: str, timeout_s: float) -> None:
         self.deeds.append(f"restart {node}")

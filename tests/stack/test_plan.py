@@ -75,8 +75,9 @@ def test_router_timers_are_whole_positive_seconds() -> None:
 def test_every_guard_acts_within_seconds_and_not_at_once() -> None:
     budgets = {name: guard.budget_s for name, guard in Plan().guards.items()}
     assert set(budgets) == set(GUARDS)
-    settle_s = Budgets().settle_s  # beyond it nobody waits for a guard any more
-    assert all(1.0 <= budget < settle_s for budget in budgets.values()), budgets
+    # Beyond settle_s nobody waits for a guard any more; a drain's clock begins with its strike.
+    assert budgets.pop("drain") < Budgets().converge_s
+    assert all(1.0 <= budget < Budgets().settle_s for budget in budgets.values()), budgets
 
 
 def test_a_guard_s_budget_follows_its_knob() -> None:
@@ -144,6 +145,7 @@ CAUSE_AND_SYMPTOM = [
     ("step_watchdog", "waiting_timeout"),
     ("prefill_inflight_watchdog", "waiting_timeout"),
     ("bootstrap_timeout", "waiting_timeout"),
+    ("waiting_timeout", "drain"),
 ]
 
 

@@ -1,9 +1,5 @@
 """Which waiting each guard's clock counts: who queues or is slow is left alone, a stall is not."""
 
-import json
-import socket
-import threading
-
 import pytest
 
 from tests.stack.engine.conftest import NewPair
@@ -160,31 +156,6 @@ def test_a_queue_beside_a_request_that_stands_is_no_hung_engine(new_pair: NewPai
         ends = pairs(pair, 2, tokens=2)
     assert ends == {"r0": [200, 200], "r1": [200, 200]}
     assert acts(pair, "step_watchdog", "progress_health") == 0
-
-
-def test_a_reader_who_is_slow_keeps_its_reply(new_pair: NewPair) -> None:
-    """Some 40 KB a second, where a full buffer of ours holds 16 KB beside the kernel's."""
-    pair = new_pair({"PDCHAOS_KV_PAGES": "1024", "PDCHAOS_STREAM_IDLE_TIMEOUT": "0.4"})
-    body = {**pair.body(PROMPT, 800), "stream": True}
-    prefill = pair.leg(pair.prefill, "slow", body)
-    reader = socket.socket()
-    reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    reader.settimeout(BOUND_S)
-    reader.connect(("127.0.0.1", pair.decode.config.port))
-    text = json.dumps(body).encode()
-    head = (
-        "POST /v1/completions HTTP/1.1\r\nHost: x\r\nX-Request-ID: slow\r\n"
-        f"Content-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n"
-    )
-    reader.sendall(head.encode() + text)
-    slowness = threading.Event()
-    with reader:
-        reply = b""
-        while b"data: [DONE]" not in reply:
-            reply += reader.recv(2048)
-            slowness.wait(0.05)
-    prefill.result(BOUND_S)
-    assert pair.decode.acts("stream_idle_guard") == 0
 
 
 def test_pages_of_a_writer_that_answers_late_come_back_by_its_word(new_pair: NewPair) -> None:
