@@ -1,9 +1,14 @@
-"""`python -m kernels COMMAND`. Exit 0 good, 1 found something, 2 bad usage or no GPU."""
+"""`python -m kernels COMMAND`.
+
+Exit 0 good, 1 found something, 2 bad usage or no GPU, 70 an error of ours; see also `prove`.
+"""
 
 import argparse
 import importlib
 import sys
+import traceback
 
+OUR_ERROR = 70  # EX_SOFTWARE: a traceback must not look like a verdict
 COMMANDS = {
     "aot": "compile every shipped kernel without a GPU and compare with the golden table",
     "bandwidth": "measure decode on the GPU that is here, against a copy and against its peers",
@@ -29,6 +34,9 @@ def main(arguments: list[str]) -> int:
     except ValueError as error:
         print(f"{parser.prog} {chosen.command}: {error}", file=sys.stderr)
         return 2
+    except Exception:  # noqa: BLE001 - the interpreter itself would exit with 1, as a deadlock does
+        traceback.print_exc()
+        return OUR_ERROR
 
 
 if __name__ == "__main__":

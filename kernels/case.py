@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
 from dataclasses import dataclass
 
-from kernels import scaled_launch, shapes, splits, unseen
+from kernels import shapes, splits, unseen
 from kernels.device import gpu
+
+
+@dataclass(frozen=True, slots=True)
+class Residency:
+    """R as a range: how many CTAs are resident at once, at least and at most."""
+
+    least: int
+    most: int
+    why: str  # what the range rests on
+
+    def __str__(self) -> str:
+        return f"{self.most}" if self.least == self.most else f"{self.least} to {self.most}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,28 +26,9 @@ class Case:
     """What is asked: does this grid, on a GPU with this residency, come to an end?"""
 
     title: str
-    grid: int
-    residency: int
-    prepare: Callable[[], Callable[[], object]]  # imports Triton; what it returns launches
-    scan: tuple[str, ...]  # arguments of the scanning process
-    scaling: tuple[scaled_launch.Scaled, ...] = ()
+    residency: Residency
+    compile: tuple[str, ...]  # arguments of the compiling process
     plan: splits.SplitPlan | None = None
-    layout: str = "tile_fastest"
-
-    @property
-    def expected_to_wait(self) -> bool:
-        """Known of a shipped kernel, and held to the scan by a test."""
-        return self.plan is not None and self.plan.launch.combine in splits.WAITING
-
-    @property
-    def order_free(self) -> bool:
-        """Whether the arithmetic of a shipped kernel excludes a deadlock in any launch order."""
-        plan = self.plan
-        return plan is not None and (splits.waiting_max(plan.launch, plan.splits) < plan.residency)
-
-    @property
-    def fits(self) -> bool:
-        return self.grid <= self.residency
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,36 +50,57 @@ class Asked:
 def shipped(asked: Asked) -> Case:
     """ValueError that lists what there is, for an unknown GPU, kernel, combine or number."""
     shape = shapes.shape(asked.kernel)
-    residency = shape.residency(asked.combine, asked.dtype, asked.gpu, asked.reserved_sms)
+    least, most = shape.residency_range(asked.combine, asked.dtype, asked.gpu, asked.reserved_sms)
     knob = {splits.TARGET_CTAS: asked.target_ctas}
-    target = splits.target_ctas(knob, max(1, residency))
+    target = splits.target_ctas(knob, max(1, most))
     launch = shape.launch(asked.combine, asked.context, asked.batch)
-    plan = splits.plan(launch, target, residency, clamp=asked.clamp)
+    plan = splits.plan(launch, target, most, clamp=asked.clamp)
     held = f", {asked.reserved_sms} SMs held by something else" if asked.reserved_sms else ""
+    call = {
+        "kernel": asked.kernel, "combine": asked.combine, "dtype": asked.dtype,
+        "splits": plan.splits, "layout": asked.layout, "context": asked.context,
+        "batch": asked.batch,
+    }  # fmt: skip
+    why = _why(asked.reserved_sms)
+    if least < most:
+        why += (
+            f"; below 48 KiB of shared memory the driver chooses the carve-out, so that {least} to "
+            f"{most} can be resident"
+        )
     return Case(
         f"{shape.name} ({shape.model}), {asked.dtype} KV, on {asked.gpu}{held}\nplan: {plan}",
-        plan.grid,
-        residency,
-        lambda: scaled_launch.runnable(shape, plan, asked.layout),
-        ("--configuration", shape.row(asked.combine, asked.dtype)),
-        scaled_launch.scaling(shape, plan, asked.dtype),
+        Residency(least, most, why),
+        ("--capability", str(gpu(asked.gpu).architecture.capability), "--shipped",
+         json.dumps(call)),
         plan,
-        asked.layout,
+    )  # fmt: skip
+
+
+def _why(reserved_sms: int) -> str:
+    kept = f"beyond the {reserved_sms} that are reserved" if reserved_sms else "(--reserved-sms)"
+    return (
+        f"R is an upper bound: no SM is taken {kept} by other kernels, MPS, green contexts or MIG"
     )
 
 
 def unseen_case(source: str, launch: str | None, gpu_name: str | None, reserved_sms: int) -> Case:
     """ValueError for a source or launch file that does not say enough."""
     told = unseen.read(source, launch)
-    residency = told.resident
-    if residency is None:
-        if told.ctas_per_sm is None or gpu_name is None:
-            raise ValueError("the launch file needs `resident`, or `ctas_per_sm` and --gpu")
+    given = ("--source", source, "--launch", str(launch))
+    if gpu_name is not None:
+        card = gpu(gpu_name)
+        shapes.require_reserved(card, reserved_sms)
+        given = ("--capability", str(card.architecture.capability), *given)
+    if told.resident is not None:
+        why = "R is what the launch file says"
+        residency = told.resident
+    elif told.ctas_per_sm is None or gpu_name is None:
+        raise ValueError("the launch file needs `resident`, or `ctas_per_sm` and --gpu")
+    else:
         residency = told.ctas_per_sm * (gpu(gpu_name).multiprocessors - reserved_sms)
+        why = _why(reserved_sms)
     return Case(
         f"{told.kernel} of {told.source.name}: grid {told.ctas}, residency {residency}",
-        told.ctas,
-        residency,
-        lambda: told.on("cpu"),
-        ("--source", source, "--launch", str(launch)),
+        Residency(residency, residency, why),
+        given,
     )

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from kernels.device import ARCHITECTURES, GPUS, gpu
-from kernels.occupancy import Resources, ctas_per_multiprocessor
+from kernels.occupancy import Resources, ctas_at_least, ctas_per_multiprocessor
 from kernels.pin import TESTED
 
 GOLDEN = Path(__file__).with_name("golden") / f"triton-{TESTED}.json"
@@ -47,6 +47,11 @@ class Row:
     def ctas(self) -> int:
         """Resident CTAs per multiprocessor."""
         return ctas_per_multiprocessor(self.need, _BY_NAME[self.architecture])
+
+    @property
+    def ctas_least(self) -> int:
+        """Likewise, with the carve-out that leaves the fewest."""
+        return ctas_at_least(self.need, _BY_NAME[self.architecture])
 
     def resident(self) -> dict[str, int]:
         """R for each named GPU of this architecture."""
@@ -94,10 +99,17 @@ def _row(fields: Mapping[str, object]) -> Row:
 
 
 def resident_ctas(configuration: str, gpu_name: str, path: Path = GOLDEN) -> int:
-    """R of a shipped configuration on a named GPU; ValueError that lists what there is.
+    """R of a shipped configuration on a named GPU; ValueError that lists what there is."""
+    return _row_of(configuration, gpu_name, path).resident()[gpu_name]
 
-    Of a configuration with two kernels it is the first one's: the merge of `two_pass` comes after.
-    """
+
+def resident_least(configuration: str, gpu_name: str, path: Path = GOLDEN) -> int:
+    """R where the driver leaves as little shared memory as it may."""
+    return _row_of(configuration, gpu_name, path).ctas_least * gpu(gpu_name).multiprocessors
+
+
+def _row_of(configuration: str, gpu_name: str, path: Path) -> Row:
+    """Of a configuration with two kernels the first: the merge of `two_pass` comes after."""
     card = gpu(gpu_name)
     rows = [row for row in load(path) if row.architecture == card.architecture.name]
     fitting = [row for row in rows if row.configuration == configuration]
@@ -108,7 +120,7 @@ def resident_ctas(configuration: str, gpu_name: str, path: Path = GOLDEN) -> int
             f"{configuration!r} was not compiled for {card.architecture.name}: "
             f"choose one of {', '.join(known)}"
         )
-    return fitting[0].resident()[gpu_name]
+    return fitting[0]
 
 
 def differences(before: Iterable[Row], after: Iterable[Row]) -> list[str]:

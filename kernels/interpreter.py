@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -39,27 +39,15 @@ class Handle(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Buffer:
-    """Where a tensor argument lives, so that an address can be given its name back."""
-
-    name: str
-    address: int
-    nbytes: int
-    itemsize: int
-
-
-@dataclass(frozen=True, slots=True)
 class Grid:
-    """One launch: what to run for each CTA, how many there are, and the tensors they share."""
+    """One launch: what to run for each CTA, and how many there are."""
 
     kernel: str
     size: tuple[int, int, int]
-    buffers: tuple[Buffer, ...]
     run_cta: Callable[[], None]  # after `enter`
 
 
 Dispatch = Callable[[Grid], None]
-LoopWatch = Callable[[Iterator[object]], Iterator[object]]
 
 
 def enter(index: tuple[int, int, int]) -> None:
@@ -80,10 +68,9 @@ def one_after_another(grid: Grid) -> None:
 
 @dataclass(slots=True)
 class _Doors:
-    """What a residency scheduler puts itself into."""
+    """Where turns.py puts itself into."""
 
     dispatch: Dispatch = one_after_another
-    watch_loop: LoopWatch | None = None
 
 
 doors = _Doors()
@@ -101,8 +88,6 @@ def install() -> None:
         raise RuntimeError("set TRITON_INTERPRET=1 before triton is imported")
     stock._convert_float = _convert_float  # noqa: SLF001 - the faulty function itself
     stock._patch_lang = _patch_once  # noqa: SLF001 - likewise
-    stock.observed_loop = observed_loop  # the rewriter copies its module's names into the kernel's
-    stock.FunctionRewriter.ast_transformer = _watching_loops()
     builder.create_dot = _dot
     builder.create_atomic_poll = _poll
     stock.GridExecutor.__call__ = _launch
@@ -215,7 +200,7 @@ def _launch(executor: Any, *args: object, **kwargs: object) -> None:  # noqa: AN
     given: dict[str, Any] = bound.arguments
     tensors = {name: value for name, value in given.items() if hasattr(value, "data_ptr")}
     if any(tensor.device.type != "cpu" for tensor in tensors.values()):
-        _refuse_scheduling()
+        _refuse_turns()
         _stock_launch(executor, *args, **kwargs)
         return
     for hook in executor.pre_run_hooks:
@@ -223,18 +208,18 @@ def _launch(executor: Any, *args: object, **kwargs: object) -> None:  # noqa: AN
     outermost = not _patched
     _patch_once(executor.fn)
     try:
-        doors.dispatch(_grid(executor, given, tensors))
+        doors.dispatch(_grid(executor, given))
     finally:
         if outermost:
             _unpatch()
 
 
-def _refuse_scheduling() -> None:
+def _refuse_turns() -> None:
     if doors.dispatch is not one_after_another:
-        raise ValueError("the residency scheduler runs tensors on the CPU only")
+        raise ValueError("CTAs take turns on tensors of the CPU only")
 
 
-def _grid(executor: Any, given: Mapping[str, Any], tensors: Mapping[str, Any]) -> Grid:  # noqa: ANN401 - untyped
+def _grid(executor: Any, given: Mapping[str, Any]) -> Grid:  # noqa: ANN401 - untyped
     convert: Callable[[object], object] = stock._implicit_cvt  # noqa: SLF001 - no public one
     arguments = {
         name: value if name in executor.constexprs else convert(value)
@@ -247,35 +232,5 @@ def _grid(executor: Any, given: Mapping[str, Any], tensors: Mapping[str, Any]) -
     return Grid(
         executor.fn.__name__,
         size,
-        tuple(_buffer(name, tensor) for name, tensor in tensors.items()),
         lambda: executor.fn(**arguments),
     )
-
-
-def _buffer(name: str, tensor: Any) -> Buffer:  # noqa: ANN401 - a torch tensor; torch stays unknown
-    item = tensor.element_size()
-    return Buffer(name, tensor.data_ptr(), tensor.numel() * item, item)
-
-
-# ---- loops --------------------------------------------------------------------------------------
-
-
-def observed_loop(iterable: Iterable[object]) -> Iterator[object]:
-    """What `for` loops of kernels run over, so that a scheduler can see how far each one is."""
-    iterator = iter(iterable)
-    return iterator if doors.watch_loop is None else doors.watch_loop(iterator)
-
-
-def _watching_loops() -> object:
-    """The stock source rewriter, which in addition sends every `for` through `observed_loop`."""
-    ast: Any = stock.ast
-    rewriter = stock.ASTTransformer()
-
-    def visit_for(node: Any) -> object:  # noqa: ANN401 - an ast node, through an untyped module
-        node = rewriter.generic_visit(node)
-        seen = ast.Call(ast.Name("observed_loop", ast.Load()), [node.iter], [])
-        node.iter = ast.copy_location(seen, node.iter)
-        return node
-
-    rewriter.visit_For = visit_for
-    return rewriter

@@ -16,6 +16,7 @@ SHARED_GRANULE_BYTES = 128
 REGISTERS_PER_THREAD_MAX = 255
 THREADS_PER_CTA_MAX = 1024
 UNLIMITED = 1 << 30
+OPT_IN_BYTES = 48 * KIB  # above it, shared memory must be asked for, and Triton does
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,20 @@ class Resources:
 def ctas_per_multiprocessor(need: Resources, architecture: Architecture) -> int:
     """Resident CTAs of one multiprocessor; 0: it cannot be launched at all."""
     return max(0, min(limits(need, architecture).values()))
+
+
+def ctas_at_least(need: Resources, architecture: Architecture) -> int:
+    """As above, with the smallest carve-out that the driver may choose.
+
+    Triton asks for the large one only when a CTA takes more than 48 KiB; below, it is the driver's
+    choice, and one CTA must fit.
+    """
+    most = ctas_per_multiprocessor(need, architecture)
+    if need.shared_bytes > OPT_IN_BYTES or need.shared_bytes == 0 or not most:
+        return most
+    taken = _round_up(need.shared_bytes + architecture.shared_reserved_bytes, SHARED_GRANULE_BYTES)
+    fitting = [kib * KIB // taken for kib in architecture.carve_outs_kib]
+    return min(most, *(ctas for ctas in fitting if ctas))
 
 
 def resident_ctas(need: Resources, gpu: Gpu) -> int:

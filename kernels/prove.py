@@ -1,29 +1,33 @@
-"""`prove`: does this launch deadlock on that GPU? Answered on a CPU, from the kernel and the plan.
+"""`prove`: does this launch deadlock on that GPU? Answered on a CPU, from the compiled kernel.
 
-Three steps, cheapest first: a grid that fits into R has no residency deadlock; nor has a kernel in
-which the static scan finds no wait; what is left is run, scheduled, and ends or is proven never to.
-Exit 0 safe, 1 deadlock, 2 bad usage, 3 not proven.
+The kernel goes through Triton's front end, in a process of its own; what its IR does is explored
+for every launch order and every schedule (see kernels/residency). Exit codes: 0 SAFE; 1 DEADLOCK,
+with a witness that `--play` plays again; 2 bad usage, or a launch that cannot be; 3 NOT PROVEN, or
+FINISHED IN ONE ORDER where --order or --seeds asked for one; 70 an error of ours.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import signal
 import sys
 import time
-from collections.abc import Callable
-from types import FrameType
+from collections.abc import Iterator
+from random import Random
 from typing import Any
 
-from kernels import scaled_launch, shapes, splits
+from kernels import shapes, splits
 from kernels.case import Asked, Case, shipped, unseen_case
+from kernels.compile_process import Died, compile_in_child
+from kernels.compiled_launch import CompiledLaunch
 from kernels.device import GPUS
-from kernels.scan_process import ScanProcess
+from kernels.residency.answer import MODEL, Finding, Verdict
+from kernels.residency.judge import Launch, every_order, given_order, replayed
+from kernels.residency.launching import launch_of
+from kernels.residency.machine import Undecided
+from kernels.residency.play import read_turns
 
-SAFE, DEADLOCK, NOT_PROVEN = 0, 1, 3
-WORDS = {SAFE: "SAFE", DEADLOCK: "DEADLOCK, proven", NOT_PROVEN: "NOT PROVEN"}
 MAX_WITHIN_S = 1e6
+CTAS_MAX = 200_000  # more are not explored
 LAYOUTS = ("tile_fastest", "split_fastest")
 ORDERS = ("in-order", "reverse", "seeded")
 
@@ -39,14 +43,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--clamp", action="store_true", help="hold waiting kernels to R, as ours")
     parser.add_argument("--layout", choices=LAYOUTS, default=LAYOUTS[0])
     parser.add_argument("--reserved-sms", type=int, default=0, help="held by something else")
-    parser.add_argument("--order", choices=ORDERS, default=ORDERS[0], help="of the launch")
+    parser.add_argument("--order", choices=ORDERS, help="look at this launch order only")
     parser.add_argument("--seed", type=int, default=0, help="of a seeded order")
-    parser.add_argument("--seeds", type=int, help="run this many seeded orders, from --seed on")
-    parser.add_argument(
-        "--run", dest="execute", action="store_true", help="execute even what needs no run"
-    )
+    parser.add_argument("--seeds", type=int, help="look at so many seeded orders only")
     parser.add_argument("--source", help="FILE:KERNEL, a kernel never seen before")
     parser.add_argument("--launch", help="its launch file (see kernels/unseen.py)")
+    parser.add_argument("--play", help="play a witness again: the turns that a DEADLOCK printed")
     parser.add_argument("--within-s", type=float, default=120.0, help="give up after this long")
 
 
@@ -56,16 +58,19 @@ def main(args: argparse.Namespace) -> int:
         raise ValueError(
             f"--within-s and --seeds: expected more than 0, and less than {MAX_WITHIN_S:g} seconds"
         )
-    os.environ["TRITON_INTERPRET"] = "1"  # before anything imports Triton
     case = _case(args)
     _say(case.title)
-    if case.residency < 1:
-        return _verdict(NOT_PROVEN, "refused: not one CTA of it can be resident")
-    if case.fits:
-        _say(f"all {case.grid} CTAs fit into R = {case.residency}: none waits for a free slot")
-        if not args.execute:
-            return _verdict(SAFE, "no residency deadlock")
-    return _examine(case, args)
+    if case.residency.most < 1:
+        return _told([Finding(Verdict.NOT_PROVEN, "refused: no CTA of it can be resident")])
+    began = time.monotonic()
+    try:
+        launches = compile_in_child(case.compile, args.within_s)
+    except Died as died:
+        return _told([Finding(Verdict.NOT_PROVEN, f"the launch could not be compiled: {died}")])
+    findings = [_examined(case, each, args, began + args.within_s) for each in launches]
+    _say(f"decided in {time.monotonic() - began:.1f} s")
+    _say(f"{MODEL}. {case.residency.why}")
+    return _told(findings)
 
 
 def _case(args: argparse.Namespace) -> Case:
@@ -76,96 +81,86 @@ def _case(args: argparse.Namespace) -> Case:
             f"--gpu (one of {', '.join(GPUS)}) and --kernel (one of {', '.join(shapes.SHAPES)}) "
             "are needed, or --source and --launch"
         )
-    fields = Asked.__dataclass_fields__
-    told: dict[str, Any] = {name: getattr(args, name) for name in fields}
+    told: dict[str, Any] = {name: getattr(args, name) for name in Asked.__dataclass_fields__}
     told["target_ctas"] = args.target_ctas or ""
     return shipped(Asked(**told))
 
 
-def _examine(case: Case, args: argparse.Namespace) -> int:
-    began = time.monotonic()
-    with ScanProcess(case.scan, args.within_s) as scan:
-        _alarm(args.within_s, scan)
-        launch = case.prepare()  # imports Triton here while the scan does so there
-        waits = case.expected_to_wait or _scanned(scan)
-        if not waits and not args.execute:
-            _say(f"its grid exceeds R by {case.grid - case.residency}, which costs it nothing")
-            return _verdict(SAFE, "no CTA waits for another: no residency deadlock")
-        if case.scaling:
-            _say(f"scaled launch; kept: {scaled_launch.KEPT}")
-        for row in case.scaling:
-            _say(f"  {row}")
-        code = _try(case, launch, args, waits=waits)
-        if case.expected_to_wait:  # the scan went on beside the run
-            _scanned(scan)
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    _say(f"decided in {time.monotonic() - began:.1f} s")
-    return code
+def _told(findings: list[Finding]) -> int:
+    """Print the finding that decides, the worst first: a deadlock, what is not proven, the rest."""
+    severity = [Verdict.DEADLOCK, Verdict.NOT_PROVEN, Verdict.ONE_ORDER, Verdict.SAFE]
+    worst = min(findings, key=lambda finding: severity.index(finding.verdict))
+    for line in worst.lines:
+        _say(line)
+    return worst.verdict.exit_code
 
 
-def _scanned(scan: ScanProcess) -> bool:
-    """Say what the scan found; whether a CTA may wait for another."""
-    found = scan.result()
-    if isinstance(found, str):
-        _say(f"static scan: failed, so that a wait is assumed ({found})")
-        return True
-    for each in found:
-        places = "; ".join(str(wait) for wait in each.waits) or "no CTA waits for another"
-        _say(f"static scan of {each.kernel}: {places}")
-    return any(each.waits for each in found)
+def _examined(
+    case: Case, compiled: CompiledLaunch, args: argparse.Namespace, until: float
+) -> Finding:
+    for wait in compiled.removed:
+        _say(f"{compiled.kernel}: the source has a {wait}; the compiled kernel has none there")
+    places = "; ".join(str(wait) for wait in compiled.waits) or "no loop that can wait"
+    _say(f"{compiled.kernel}, {compiled.ctas} CTAs, compiled: {places}")
+    if compiled.ctas > CTAS_MAX:
+        return Finding(Verdict.NOT_PROVEN, f"{compiled.ctas} CTAs: at most {CTAS_MAX} are explored")
+    try:
+        launch = launch_of(compiled, until)
+        if args.play is not None:
+            return replayed(launch, case.residency.most, read_turns(args.play))
+        if args.order or args.seeds:
+            return _in_orders(launch, case, args)
+        return _at_both_ends(launch, case)
+    except Undecided as undecided:
+        return Finding(Verdict.NOT_PROVEN, f"{compiled.kernel}: {undecided}")
 
 
-def _try(case: Case, launch: Callable[[], object], args: argparse.Namespace, *, waits: bool) -> int:
-    from kernels import trial  # noqa: PLC0415 - imports Triton, which had to be told to interpret
-    from kernels.residency import Ending, Rules  # noqa: PLC0415 - likewise
+def _at_both_ends(launch: Launch, case: Case) -> Finding:
+    """SAFE is what holds for the whole range of R; a deadlock at its upper end is one anyhow."""
+    most = every_order(launch, case.residency.most)
+    if case.residency.least == case.residency.most or most.verdict is not Verdict.SAFE:
+        return most
+    for room in range(max(1, case.residency.least), case.residency.most):
+        if launch.ctas <= room:
+            break
+        least = every_order(launch, room)
+        if least.verdict is not Verdict.SAFE:
+            return Finding(
+                Verdict.NOT_PROVEN,
+                f"safe with R = {case.residency.most}, but R may be as low as "
+                f"{case.residency.least}, and with R = {room}: {least.verdict}, {least.why}",
+                least.turns, least.stuck,
+            )  # fmt: skip
+    return Finding(most.verdict, f"{most.why}; this holds from R = {case.residency.least} on")
 
-    order = "seeded" if args.seeds else args.order
-    orders = [
-        Rules(case.residency, order, seed, within_s=args.within_s)
-        for seed in range(args.seed, args.seed + (args.seeds or 1))
+
+def _in_orders(launch: Launch, case: Case, args: argparse.Namespace) -> Finding:
+    findings = [
+        given_order(launch, case.residency.most, order, name)
+        for name, order in _orders(launch.ctas, args)
     ]
-    trials = trial.every(launch, orders)
-    endings = [each.ending for each in trials]
-    dead = endings.count(Ending.DEADLOCK)
-    told = trials[endings.index(Ending.DEADLOCK)] if dead else trials[0]
-    _say(told.told)
-    for rules, each in zip(orders, trials, strict=True):
-        if differs := trial.disagreement(case, rules, each):
-            return _verdict(NOT_PROVEN, f"{differs}: one of them is wrong, please report it")
-    if dead:
-        return _verdict(DEADLOCK, f"{_of(dead, orders)} cannot end")
-    finished = endings.count(Ending.FINISHED)
-    if finished < len(trials):
-        late = len(trials) - finished
-        return _verdict(NOT_PROVEN, f"{_of(late, orders)} did not end within the budget")
-    if case.fits or not waits:
-        why = "all CTAs fit" if case.fits else "no CTA waits for another"
-        return _verdict(SAFE, f"{why}, and {_of(finished, orders)} finished")
-    if case.order_free:
-        return _verdict(SAFE, f"{_of(finished, orders)} finished, and no order can deadlock")
-    return _verdict(SAFE, f"{_of(finished, orders)} finished; other orders can differ")
+    for verdict in (Verdict.DEADLOCK, Verdict.NOT_PROVEN):
+        for finding in findings:
+            if finding.verdict is verdict:
+                return finding
+    everywhere = _at_both_ends(launch, case)
+    if everywhere.verdict is Verdict.SAFE:
+        return everywhere  # more than was asked for
+    if len(findings) == 1:
+        return findings[0]
+    return Finding(findings[0].verdict, f"{len(findings)} launch orders; {findings[-1].why}")
 
 
-def _of(some: int, orders: list[Any]) -> str:
-    return f"{some} of {len(orders)} launch orders" if len(orders) > 1 else "this launch order"
-
-
-def _alarm(within_s: float, scan: ScanProcess) -> None:
-    """A kernel that never gives way cannot be stopped by its scheduler; this can."""
-
-    def expired(_number: int, _frame: FrameType | None) -> None:
-        scan.kill()
-        _verdict(NOT_PROVEN, f"it did not even give way within {within_s:g} s")
-        os._exit(NOT_PROVEN)
-
-    signal.signal(signal.SIGALRM, expired)
-    # Twice: the scheduler's own bound, which reports more, is to come first.
-    signal.setitimer(signal.ITIMER_REAL, 2 * within_s)
-
-
-def _verdict(code: int, why: str) -> int:
-    _say(f"{WORDS[code]}: {why}")
-    return code
+def _orders(ctas: int, args: argparse.Namespace) -> Iterator[tuple[str, list[int]]]:
+    if args.order == "in-order":
+        yield "in order", list(range(ctas))
+    elif args.order == "reverse":
+        yield "in reverse", list(range(ctas))[::-1]
+    else:
+        for seed in range(args.seed, args.seed + (args.seeds or 1)):
+            order = list(range(ctas))
+            Random(f"{seed}/launch").shuffle(order)
+            yield f"in the order of seed {seed}", order
 
 
 def _say(text: str) -> None:

@@ -9,11 +9,13 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cache
 
-from kernels.device import gpu
-from kernels.golden import resident_ctas
+from kernels.device import Gpu, gpu
+from kernels.golden import resident_ctas, resident_least
 from kernels.splits import COMBINES, Launch
 
 DTYPES = ("bf16", "e4m3")  # of the KV cache
+BATCH_MAX = 65_536  # far above any decode batch; catches a typo of extra digits
+CONTEXT_MAX = (1 << 31) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,11 @@ class Shape:
         """ValueError unless combine, context and batch make a launch."""
         if batch < 1 or context < 1:
             raise ValueError(f"batch {batch} and context {context}: expected at least 1 each")
+        if batch > BATCH_MAX or context > CONTEXT_MAX:
+            raise ValueError(
+                f"batch {batch} and context {context}: at most {BATCH_MAX} requests, and "
+                f"{CONTEXT_MAX} tokens, as lengths are int32"
+            )
         rows = (self.rows(context),) * batch if self.window else ()
         return Launch(
             (context,) * batch, self.tiles_per_request, self.block_tokens, combine, self.heads, rows
@@ -67,16 +74,31 @@ class Shape:
 
         ValueError for an unknown GPU, combine or dtype, or if nothing or less is left.
         """
+        return self.residency_range(combine, dtype, gpu_name, reserved_sms)[1]
+
+    def residency_range(
+        self, combine: str, dtype: str, gpu_name: str, reserved_sms: int = 0
+    ) -> tuple[int, int]:
+        """The least and the most that R can be: the driver may choose a smaller carve-out."""
         card = gpu(gpu_name)
-        if not 0 <= reserved_sms <= card.multiprocessors:
-            raise ValueError(
-                f"reserved SMs: {card.name} has {card.multiprocessors}, not {reserved_sms}"
-            )
-        all_of_it = _resident_ctas(self.row(combine, dtype), gpu_name)
-        return all_of_it // card.multiprocessors * (card.multiprocessors - reserved_sms)
+        require_reserved(card, reserved_sms)
+        row, left = self.row(combine, dtype), card.multiprocessors - reserved_sms
+        least, most = _resident_least(row, gpu_name), _resident_ctas(row, gpu_name)
+        return least // card.multiprocessors * left, most // card.multiprocessors * left
 
 
-_resident_ctas = cache(resident_ctas)  # which reads a file; a sweep asks a thousand times
+# Both read a file; a sweep asks a thousand times.
+_resident_ctas = cache(resident_ctas)
+_resident_least = cache(resident_least)
+
+
+def require_reserved(card: Gpu, reserved_sms: int) -> None:
+    """ValueError unless the card has as many multiprocessors."""
+    if not 0 <= reserved_sms <= card.multiprocessors:
+        raise ValueError(
+            f"reserved SMs: expected 0 to {card.multiprocessors}, as {card.name} has "
+            f"{card.multiprocessors}, not {reserved_sms}"
+        )
 
 
 SHAPES = {

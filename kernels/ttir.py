@@ -15,9 +15,13 @@ _LOCATION = re.compile(r"\s*loc\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)")
 _ALIAS = re.compile(r"^(#loc\d*) = loc\((.*)\)$", re.MULTILINE)
 _USED = re.compile(r"loc\((#loc\d*)\)\s*$")
 _PLACE = re.compile(r'^"([^"]+)":(\d+):\d+$')
-_VALUE = re.compile(r"%[\w$.-]+")
+_VALUE = re.compile(r"%[\w$.-]+(?:#\d+)?")
+_RESULT = re.compile(r"(%[\w$.-]+)(?::(\d+))?")
 _NAME = re.compile(r'^"?([a-zA-Z_][\w.]*)')
 _CARRIED = re.compile(r"(%[\w$.-]+) = (%[\w$.-]+)")
+
+
+BLOCK = "^"  # stands where a further block of a function begins; its results are its arguments
 
 
 @dataclass(slots=True)
@@ -59,6 +63,14 @@ def parse(text: str) -> Region:
     return reader.root
 
 
+def _results(left: str) -> list[str]:
+    """`%0:2 = ` makes `%0#0` and `%0#1`."""
+    names: list[str] = []
+    for name, many in _RESULT.findall(left):
+        names += [f"{name}#{i}" for i in range(int(many))] if many else [name]
+    return names
+
+
 def _places(text: str) -> dict[str, str]:
     """Location aliases to `file:line`; of an inlined call, where the called line is."""
     aliases = dict(_ALIAS.findall(text))
@@ -93,7 +105,7 @@ class _Reader:
         if line.startswith("}"):
             self._close(line, place)
         elif line.startswith("^"):
-            self._regions[-1].arguments += [self._define(name) for name in _VALUE.findall(line)]
+            self._block(line)
         elif line and not line.startswith(("#", "//", "{-#")):
             self._operation(line, place)
 
@@ -107,18 +119,33 @@ class _Reader:
         pairs = _CARRIED.findall(right) if name[1] in {"scf.while", "scf.for"} else []
         starts = {argument for argument, _ in pairs}
         operands = [self._use(value) for value in _VALUE.findall(right) if value not in starts]
-        results = [self._define(value) for value in _VALUE.findall(left)]
+        if name[1] == "tt.func":
+            operands = []  # what it names are its parameters
+        results = [self._define(value) for value in _results(left)]
         operation = Operation(name[1], results, operands, line, place)
         self._regions[-1].operations.append(operation)
-        if line.endswith("{"):
+        if line.endswith(("{", "({")):
             self._open(operation)
             operation.carried = [(self._define(into), self._use(of)) for into, of in pairs]
+
+    def _block(self, line: str) -> None:
+        """A label: the start of a region, or a further block of a function's."""
+        region = self._regions[-1]
+        arguments = [self._define(name) for name in _VALUE.findall(line)]
+        if region.operations:
+            label = re.split(r"[(:]", line[1:])[0]
+            region.operations.append(Operation(BLOCK, arguments, [], label))
+        else:
+            region.arguments += arguments
 
     def _open(self, operation: Operation) -> None:
         operation.regions.append(Region())
         self._regions.append(operation.regions[-1])
         self._scopes.append({})
         self._owners.append(operation)
+        if operation.name == "tt.func":
+            names = _VALUE.findall(operation.text)
+            operation.regions[0].arguments = [self._define(name) for name in names]
 
     def _close(self, line: str, place: str) -> None:
         if not self._owners:
@@ -127,6 +154,7 @@ class _Reader:
         owner.place = owner.place or place
         self._regions.pop()
         self._scopes.pop()
+        owner.text += line  # the types of an operation with regions stand behind them
         if line.endswith("{"):  # "} do {", "} else {"
             self._open(owner)
 

@@ -8,13 +8,17 @@ order = {dtype = "int32", shape = [16], fill = "arange"}
 total = 16                      # a number; a constant of the kernel is written the same way
 [options]
 num_warps = 4
+
+The file is checked against the kernel's own signature, and against Triton's options.
 """
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import math
+import sys
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,9 +28,15 @@ from typing import Any, cast
 DTYPES = ("bool", "int8", "uint8", "int16", "int32", "int64", "float16", "bfloat16", "float32",
           "float64", "float8_e4m3fn")  # fmt: skip
 FILLS = ("arange", "random")
-DIMENSIONS_MAX = 5
+GRID_MAX = ((1 << 31) - 1, 65_535, 65_535)  # of CUDA, by dimension
+DIMENSIONS_MAX = 5  # of a tensor
 ELEMENTS_MAX = 1 << 28  # a prover's launch is small; this is a typo
+TOLD_MAX = 1 << 16  # elements that are told one by one
+WARPS_MAX = 32  # of a CTA: 1024 threads
+STAGES_MAX = 16
 _KEYS = {"grid", "ctas_per_sm", "resident", "arguments", "options"}
+_FILLED_KEYS = {"dtype", "shape", "fill"}
+_INTEGERS = (-(1 << 63), (1 << 64) - 1)  # what a number can be for Triton
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +47,26 @@ class Filled:
     shape: tuple[int, ...]
     fill: float | str
 
-    def on(self, device: str) -> object:
+    def empty(self) -> Any:  # noqa: ANN401 - a tensor without storage; torch is not known here
         torch: Any = importlib.import_module("torch")
-        dtype = getattr(torch, self.dtype)
+        return torch.empty(self.shape, dtype=getattr(torch, self.dtype), device="meta")
+
+    def contents(self) -> list[float] | float | None:
+        """All elements, or one number for all; None: too many to tell."""
+        if not isinstance(self.fill, str):
+            return self.fill
+        count = math.prod(self.shape)
+        if count > TOLD_MAX:
+            return None
         if self.fill == "arange":
-            counted = torch.arange(math.prod(self.shape), device=device)
-            return counted.reshape(self.shape).to(dtype)
-        if self.fill == "random":
-            seeded = torch.Generator().manual_seed(0)
-            return torch.rand(self.shape, generator=seeded).to(dtype).to(device)
-        return torch.full(self.shape, self.fill, dtype=torch.float64, device=device).to(dtype)
+            return [float(value) if "float" in self.dtype else value for value in range(count)]
+        torch: Any = importlib.import_module("torch")
+        seeded = torch.rand(self.shape, generator=torch.Generator().manual_seed(0))
+        return seeded.to(getattr(torch, self.dtype)).double().flatten().tolist()
 
 
 Argument = bool | int | float | Filled
+Contents = dict[int, "list[float] | float"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,24 +85,35 @@ class UnseenLaunch:
     def ctas(self) -> int:
         return math.prod(self.grid)
 
-    def on(self, device: str) -> Callable[[], object]:
-        """A call that launches the kernel; imports its source, torch and Triton.
+    def call(self, contents: Contents) -> Callable[[], object]:
+        """A call that launches the kernel on tensors without storage; what they hold is noted by
+        identity. Imports the source, torch and Triton.
 
-        ValueError if the source has no such kernel, or other arguments.
+        ValueError if the source has no such kernel, or the launch does not fit it.
         """
         kernel = _load(self.source, self.kernel)
-        known = list(kernel.arg_names)
-        if unknown := sorted(self.arguments.keys() - set(known)):
-            raise ValueError(f"{self.kernel} takes {', '.join(known)}, not {', '.join(unknown)}")
+        _require_arguments(self.kernel, kernel, self.arguments)
+        _require_options(self.options)
+        values: dict[str, object] = {}
+        for name, value in self.arguments.items():
+            values[name] = value.empty() if isinstance(value, Filled) else value
+            held = value.contents() if isinstance(value, Filled) else None
+            if held is not None:
+                contents[id(values[name])] = held
 
         def launch() -> object:
-            values = {  # new each time: a second launch must not find the first one's counters
-                name: value.on(device) if isinstance(value, Filled) else value
-                for name, value in self.arguments.items()
-            }
-            return kernel[self.grid](**values, **self.options)
+            try:
+                return kernel[self.grid](**values, **self.options)
+            except importlib.import_module("triton").compiler.errors.TritonError as error:
+                raise ValueError(f"Triton refuses {self.kernel}: {_cause(error)}") from error
 
         return launch
+
+
+def _cause(error: BaseException) -> str:
+    """The last line that says something, of a message that shows the source."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip(" ^")]
+    return " / ".join([lines[0], lines[-1]]) if lines else repr(error)
 
 
 def read(source: str, launch: str | None) -> UnseenLaunch:
@@ -97,44 +125,79 @@ def read(source: str, launch: str | None) -> UnseenLaunch:
         raise ValueError(f"--source: no file {path}")
     if launch is None or not Path(launch).is_file():
         raise ValueError(f"--launch: expected a launch file for {kernel}, not {launch}")
-    told = _table(launch)
-    arguments = cast("dict[str, object]", told.get("arguments", {}))
+    return from_table(Path(path).resolve(), kernel, launch, _file(launch))
+
+
+def from_table(source: Path, kernel: str, launch: str, told: dict[str, object]) -> UnseenLaunch:
+    """What a launch file's table says; `launch` is how to call it in a message."""
+    if unknown := sorted(told.keys() - _KEYS):
+        raise ValueError(
+            f"{launch}: unknown {', '.join(unknown)}; known: {', '.join(sorted(_KEYS))}"
+        )
+    arguments = _table(f"{launch}: arguments", told.get("arguments", {}))
+    options = _table(f"{launch}: options", told.get("options", {}))
     return UnseenLaunch(
-        Path(path).resolve(),
+        source,
         kernel,
-        _sizes(f"{launch}: grid", told.get("grid")),
+        _grid(f"{launch}: grid", told.get("grid")),
         {name: _argument(f"{launch}: {name}", value) for name, value in arguments.items()},
-        cast("dict[str, int]", told.get("options", {})),
+        {name: _option(f"{launch}: {name}", value) for name, value in options.items()},
         _count(f"{launch}: ctas_per_sm", told.get("ctas_per_sm")),
         _count(f"{launch}: resident", told.get("resident")),
     )
 
 
-def _table(launch: str) -> dict[str, object]:
+def _file(launch: str) -> dict[str, object]:
     try:
         told: dict[str, object] = tomllib.loads(Path(launch).read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{launch}: not TOML: {error}") from error
-    if unknown := sorted(told.keys() - _KEYS):
-        raise ValueError(f"{launch}: unknown {', '.join(unknown)}; known: {', '.join(_KEYS)}")
     return told
 
 
-def _sizes(where: str, value: object) -> tuple[int, ...]:
+def _table(where: str, value: object) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{where}: expected a table, not {value!r}")  # noqa: TRY004 - a user's
+    return cast("dict[str, object]", value)
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _sizes(where: str, value: object, dimensions_max: int) -> tuple[int, ...]:
     sizes = cast("list[object]", value) if isinstance(value, list) else []
-    whole = tuple(size for size in sizes if isinstance(size, int) and size >= 1)
-    if not 1 <= len(whole) == len(sizes) <= DIMENSIONS_MAX:
-        raise ValueError(f"{where}: expected 1 to {DIMENSIONS_MAX} numbers, not {value!r}")
+    whole = tuple(cast("int", size) for size in sizes if _is_whole(size) and cast("int", size) >= 1)
+    if not 1 <= len(whole) == len(sizes) <= dimensions_max:
+        raise ValueError(
+            f"{where}: expected 1 to {dimensions_max} numbers of at least 1, not {value!r}"
+        )
     return whole
 
 
+def _grid(where: str, value: object) -> tuple[int, ...]:
+    grid = _sizes(where, value, len(GRID_MAX))
+    for size, most in zip(grid, GRID_MAX, strict=False):
+        if size > most:
+            raise ValueError(f"{where}: at most {most} in that dimension, not {size}")
+    return grid
+
+
 def _count(where: str, value: object) -> int | None:
-    if value is None or (isinstance(value, int) and value >= 1):
-        return value
+    if value is None or (_is_whole(value) and cast("int", value) >= 1):
+        return cast("int | None", value)
     raise ValueError(f"{where}: expected a number of at least 1, not {value!r}")
 
 
+def _option(where: str, value: object) -> int:
+    if not isinstance(value, (bool, int)):
+        raise ValueError(f"{where}: expected a number, not {value!r}")  # noqa: TRY004 - a user's
+    return value
+
+
 def _argument(where: str, value: object) -> Argument:
+    if _is_whole(value) and not _INTEGERS[0] <= cast("int", value) <= _INTEGERS[1]:
+        raise ValueError(f"{where}: {value} does not fit into 64 bits")
     if isinstance(value, (bool, int, float)):
         return value
     if not isinstance(value, dict):
@@ -142,23 +205,58 @@ def _argument(where: str, value: object) -> Argument:
             f"{where}: expected a number, or dtype, shape and fill, not {value!r}"
         )
     told = cast("dict[str, object]", value)
+    if unknown := sorted(told.keys() - _FILLED_KEYS):
+        raise ValueError(f"{where}: unknown {', '.join(unknown)}; known: dtype, shape, fill")
     dtype, fill = str(told.get("dtype", "float32")), told.get("fill", 0)
     if dtype not in DTYPES:
         raise ValueError(f"{where}: dtype {dtype!r}: choose one of {', '.join(DTYPES)}")
-    if not isinstance(fill, (int, float)) and fill not in FILLS:
+    is_number = isinstance(fill, (int, float)) and not isinstance(fill, bool)
+    if not is_number and fill not in FILLS:
         raise ValueError(f"{where}: fill {fill!r}: a number, or one of {', '.join(FILLS)}")
-    shape = _sizes(f"{where}: shape", told.get("shape"))
+    shape = _sizes(f"{where}: shape", told.get("shape"), DIMENSIONS_MAX)
     if math.prod(shape) > ELEMENTS_MAX:
         raise ValueError(f"{where}: at most {ELEMENTS_MAX} elements")
     return Filled(dtype, shape, cast("float | str", fill))
 
 
+def _require_arguments(name: str, kernel: Any, given: Mapping[str, Argument]) -> None:  # noqa: ANN401 - Triton's
+    parameters = inspect.signature(kernel.fn).parameters
+    if unknown := sorted(given.keys() - parameters.keys()):
+        raise ValueError(f"{name} takes {', '.join(parameters)}, not {', '.join(unknown)}")
+    needed = [key for key, each in parameters.items() if each.default is inspect.Parameter.empty]
+    if missing := [key for key in needed if key not in given]:
+        raise ValueError(f"{name} also takes {', '.join(missing)}: the launch file has none")
+    for parameter in kernel.params:
+        if parameter.is_constexpr and isinstance(given.get(parameter.name), Filled):
+            raise ValueError(f"{name}: {parameter.name} is a constant, not a tensor")
+
+
+def _require_options(options: Mapping[str, int]) -> None:
+    backend: Any = importlib.import_module("triton.backends.nvidia.compiler")
+    known = backend.CUDAOptions.__dataclass_fields__
+    if unknown := sorted(options.keys() - known.keys()):
+        raise ValueError(f"Triton has no option {', '.join(unknown)}: num_warps, num_stages, ...")
+    bounds = {"num_warps": WARPS_MAX, "num_stages": STAGES_MAX, "num_ctas": 16}
+    for name, most in bounds.items():
+        value = options.get(name, 1)
+        if isinstance(value, bool) or not 1 <= value <= most:
+            raise ValueError(f"{name}: expected 1 to {most}, not {value!r}")
+        if name != "num_stages" and value & (value - 1):
+            raise ValueError(f"{name}: expected a power of two, not {value}")
+
+
 def _load(path: Path, kernel: str) -> Any:  # noqa: ANN401 - a kernel, of no public type
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
+    if spec is None or spec.loader is None:
+        raise ValueError(f"--source: {path.name} is no Python file")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    sys.path.insert(0, str(path.parent))  # for what lies beside it, as if it were run
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise ValueError(
+            f"--source: {path.name} cannot be imported: {type(error).__name__}: {error}"
+        ) from error
     found = getattr(module, kernel, None)
     if found is None or not hasattr(found, "arg_names"):
         kernels = [name for name, value in vars(module).items() if hasattr(value, "arg_names")]

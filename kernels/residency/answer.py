@@ -1,98 +1,81 @@
-"""What a scheduled run found out, and how it says so."""
+"""What the prover says of a launch, and how it says it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
+from kernels.residency.instructions import Access
+from kernels.residency.play import Play, shortened
+from kernels.residency.wants import wanted
+
 SHOWN_MAX = 4  # stuck CTAs that are listed; the rest wait alike and are counted
+MODEL = (
+    "every claim is about sequentially consistent memory: weak memory is out of scope, apart from "
+    "the store-buffering pattern, which is looked for"
+)
 
 
-class Ending(StrEnum):
-    FINISHED = "finished"
-    DEADLOCK = "deadlock"  # proven: no schedule of the resident CTAs can end
-    LIVELOCK = "livelock"  # this schedule repeats while memory changes; another one may end
-    UNFINISHED = "unfinished"  # the step or time budget ran out first
+_WITNESS = "witness, each number a CTA that takes a turn, and is launched at its first one"
+
+
+class Verdict(StrEnum):
+    SAFE = "SAFE"  # every launch order, every schedule
+    DEADLOCK = "DEADLOCK, proven"  # a launch order and a schedule reach a state that cannot end
+    ONE_ORDER = "FINISHED IN ONE ORDER"  # every schedule of the launch orders that were asked for
+    NOT_PROVEN = "NOT PROVEN"
 
     @property
-    def proven(self) -> bool:
-        return self in {Ending.FINISHED, Ending.DEADLOCK}
+    def exit_code(self) -> int:
+        return {Verdict.SAFE: 0, Verdict.DEADLOCK: 1}.get(self, 3)
 
 
 @dataclass(frozen=True, slots=True)
-class StuckCta:
-    """One resident CTA that waits for ever, and for what."""
+class Finding:
+    """A verdict, its reason, and for a deadlock the turns that lead to it."""
 
-    index: tuple[int, int, int]
-    where: str  # "gqa_decode.py:59 in wait_until, called from combine:109"
-    source: str  # the line itself
-    counter: str  # "counters[3]", or an address when no argument holds it
-    value: str  # what it reads there
-    target: str  # "target = 64 or more", or "" when the source does not tell
-
-    def __str__(self) -> str:
-        target = f", waits for {self.target}" if self.target else ""
-        return (
-            f"CTA {self.index} at {self.where}\n      {self.source}\n"
-            f"      {self.counter} = {self.value}{target}"
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One scheduled launch."""
-
-    kernel: str
-    grid: tuple[int, int, int]
-    resident_max: int
-    order: str
-    ending: Ending
-    steps: int
-    why: str = ""  # what the proof rests on, or why there is none
-    stuck: tuple[StuckCta, ...] = field(default=())
-    never_started: int = 0
+    verdict: Verdict
+    why: str
+    turns: tuple[int, ...] | None = None
+    stuck: str = ""
 
     @property
-    def ctas(self) -> int:
-        return self.grid[0] * self.grid[1] * self.grid[2]
-
-    def __str__(self) -> str:
-        proof = "proven" if self.ending.proven else "not proven"
-        head = (
-            f"{self.kernel}: {self.ending}, {proof}: grid {self.ctas}, at most "
-            f"{self.resident_max} resident, launched {self.order}, {self.steps} steps"
-        )
-        lines = [head, *([f"  {self.why}"] if self.why else [])]
-        if self.stuck:
-            lines.append(f"  {self._count()}")
-            lines += [f"    {cta}" for cta in self.stuck[:SHOWN_MAX]]
-            lines += self._rest()
-        return "\n".join(lines)
-
-    def _count(self) -> str:
-        many = len(self.stuck)
-        if self.ending is not Ending.DEADLOCK:
-            return f"{many} CTAs still ran, {self.never_started} had not started"
-        if self.never_started:
-            return f"{many} CTAs are stuck, {self.never_started} can never start"
-        return f"{many} CTAs are stuck; all were started, so more residency would not help"
-
-    def _rest(self) -> list[str]:
-        more = len(self.stuck) - SHOWN_MAX
-        return [f"    and {more} more like these"] if more > 0 else []
+    def lines(self) -> list[str]:
+        lines = [f"{self.verdict}: {self.why}"]
+        if self.turns is not None:
+            lines.append(f"{_WITNESS}: --play '{shortened(self.turns)}'")
+            lines.append(self.stuck)
+        return lines
 
 
-class Deadlock(Exception):
-    """The launch can never end, and that is proven."""
+def stuck(play: Play) -> str:
+    """Who is resident, where, and what is seen there."""
+    many, left = len(play.residents), len(play.unstarted)
+    rest = (
+        f"{left} can never start" if left else "all were launched, so that more slots are no help"
+    )
+    lines = [f"  {many} CTAs are stuck, {rest}"]
+    for cta, stop in list(play.residents.items())[:SHOWN_MAX]:
+        lines.append(f"    CTA {cta} at {_where(play, stop)}")
+    if many > SHOWN_MAX:
+        lines.append(f"    and {many - SHOWN_MAX} more")
+    return "\n".join(lines)
 
-    def __init__(self, run: Run) -> None:
-        super().__init__(str(run))
-        self.run = run
+
+def _where(play: Play, stop: int) -> str:
+    machine = play.machine
+    place = machine.place(stop) or "an unknown line"
+    access = machine.access(stop)
+    if access is None:
+        return f"{place}, in a loop that reads nothing any more"
+    slot = machine.stops[stop].slot
+    seen = play.machine.memory.read(play.cells, slot)
+    name = machine.memory.names[slot]
+    wants = wanted(machine, stop, seen)
+    return f"{place}: {_word(access)} {name} = {seen}{wants and f', waits for {wants}'}"
 
 
-class NotProven(Exception):
-    """The launch did not end within its budget, which proves nothing."""
-
-    def __init__(self, run: Run) -> None:
-        super().__init__(str(run))
-        self.run = run
+def _word(access: Access) -> str:
+    words = {"load": f"{access.order} load of", "rmw": f"atomic {access.how} on",
+             "cas": "compare-and-swap on", "poll": "poll of", "store": "store to"}  # fmt: skip
+    return words[access.kind]

@@ -1,165 +1,102 @@
-"""Where CTAs meet: each access through which one can see another gives way, each change is seen.
-
-Atomics, polls and volatile loads give way before they act. Plain loads and stores need not: what
-they read is ordered by those. They do so on request (to find races), and after a long run of plain
-loads, because a loop of plain loads may be a wait as well.
-"""
+"""The tensors of a launch: where they lie, what they start with, and the cells that change."""
 
 from __future__ import annotations
 
-import ctypes
-import hashlib
-from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, cast
 
-import numpy as np
+from kernels.residency.scalar import NAN, Scalar, Unknown, bits_of, is_float, rounded, wrap
 
-from kernels import interpreter
-from kernels.interpreter import Array, Buffer, Handle
-from kernels.residency.state import Site
-
-PLAIN_LOADS_MAX = 256  # in a row, some tens of milliseconds of the interpreter
-_STOCK: Any = interpreter.stock.InterpreterBuilder
-_OPERATIONS = (
-    "create_atomic_cas",
-    "create_atomic_poll",
-    "create_atomic_rmw",
-    "create_masked_load",
-    "create_masked_store",
-)
+ALIGNMENT = 1 << 40  # far more than any tensor: an address out of one tensor meets no other
+Cells = tuple[Scalar, ...]  # what cells hold, by slot; slots beyond its end are untouched
 
 
-class Arbiter(Protocol):
-    """Who decides which CTA runs."""
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """A tensor argument. `contents` are its elements, or one number for all; None: not told."""
 
-    def give_way(self, site: Site) -> None: ...
+    name: str
+    element: str  # "i32", "f32", "bf16", ...
+    count: int
+    contents: Sequence[float] | float | None
 
-    def changed(self) -> None: ...
+    @property
+    def title(self) -> str:
+        """Its name as the source has it: the IR's is `%counter@1`."""
+        return self.name.partition("@")[0].removeprefix("%")
 
-    def now_ns(self) -> int: ...
+
+class OutOfBounds(Exception):
+    """An access outside of every tensor."""
 
 
 @dataclass(slots=True)
 class Memory:
-    """Stands in for the builder's five memory operations while a grid is scheduled."""
+    """Gives every cell that is met a slot; states keep values by slot."""
 
-    arbiter: Arbiter
-    every_access: bool = False
-    _plain_loads: int = field(default=0, init=False)
+    buffers: tuple[Buffer, ...]
+    addresses: dict[str, int] = field(default_factory=dict[str, int])
+    slots: dict[int, int] = field(default_factory=dict[int, int])
+    first: list[Scalar] = field(default_factory=list[Scalar])  # by slot, before the launch
+    names: list[str] = field(default_factory=list[str])
+    _starts: list[int] = field(default_factory=list[int])
 
-    @contextmanager
-    def watched(self) -> Generator[None]:
-        builder = interpreter.builder
-        own = cast("dict[str, Callable[..., object]]", vars(builder))
-        before = {name: own.get(name) for name in _OPERATIONS}
-        for name in _OPERATIONS:
-            setattr(builder, name, getattr(self, name))
-        try:
-            yield
-        finally:
-            for name, operation in before.items():
-                _put_back(name, operation)
+    def __post_init__(self) -> None:
+        for number, buffer in enumerate(self.buffers):
+            self._starts.append((number + 1) * ALIGNMENT)
+            self.addresses[buffer.name] = self._starts[-1]
 
-    def _give_way(self, operation: str, ptr: Handle, *operands: Handle, wanted: str = "") -> None:
-        self._plain_loads = 0
-        values = b"|".join(operand.data.tobytes() for operand in (ptr, *operands))
-        self.arbiter.give_way(Site(operation, address_of(ptr), values, wanted))
+    def slot(self, address: int, element: str) -> int:
+        """OutOfBounds unless an element of a tensor lies there."""
+        found = self.slots.get(address)
+        if found is None:
+            buffer, index = self._locate(address, element)
+            found = self.slots[address] = len(self.first)
+            self.first.append(_start(buffer, index))
+            self.names.append(f"{buffer.title}[{index}]")
+        return found
 
-    def create_masked_load(
-        self, ptrs: Handle, mask: Handle, other: Handle | None, policy: object, is_volatile: object
-    ) -> Handle:
-        self._plain_loads += 1
-        if is_volatile:
-            self._give_way("volatile load", ptrs, mask)
-        elif self.every_access or self._plain_loads > PLAIN_LOADS_MAX:
-            self._give_way("load", ptrs, mask)
-        return _STOCK.create_masked_load(
-            interpreter.builder, ptrs, mask, other, policy, is_volatile
-        )
+    def _locate(self, address: int, element: str) -> tuple[Buffer, int]:
+        number = bisect_right(self._starts, address) - 1
+        if number < 0:
+            raise OutOfBounds("an access before every tensor")
+        buffer = self.buffers[number]
+        nbytes = max(1, bits_of(buffer.element) // 8)
+        index, rest = divmod(address - self._starts[number], nbytes)
+        if index >= ALIGNMENT // 2 // nbytes and number + 1 < len(self.buffers):
+            buffer, index = self.buffers[number + 1], (address - self._starts[number + 1]) // nbytes
+        if not 0 <= index < buffer.count:
+            raise OutOfBounds(f"{buffer.title}[{index}] is accessed, which has {buffer.count}")
+        if rest or bits_of(element) != bits_of(buffer.element):
+            raise OutOfBounds(f"{buffer.title} of {buffer.element} is accessed as {element}")
+        return buffer, index
 
-    def create_masked_store(
-        self, ptrs: Handle, value: Handle, mask: Handle, policy: object
-    ) -> None:
-        if self.every_access:
-            self._give_way("store", ptrs, mask, value)
-        before = read(ptrs, mask)
-        _STOCK.create_masked_store(interpreter.builder, ptrs, value, mask, policy)
-        # A store of what is there already is no progress, however often it happens.
-        if before.tobytes() != read(ptrs, mask).tobytes():
-            self.arbiter.changed()
+    def read(self, cells: Cells, slot: int) -> Scalar:
+        return cells[slot] if slot < len(cells) else self.first[slot]
 
-    def create_atomic_rmw(
-        self, operation: object, ptr: Handle, val: Handle, mask: Handle, *ordering: object
-    ) -> Handle:
-        self._give_way(f"atomic {operation}", ptr, mask, val)
-        before = read(ptr, mask)
-        old = _STOCK.create_atomic_rmw(interpreter.builder, operation, ptr, val, mask, *ordering)
-        if before.tobytes() != read(ptr, mask).tobytes():
-            self.arbiter.changed()
-        return old
-
-    def create_atomic_cas(self, ptr: Handle, cmp: Handle, val: Handle, *ordering: object) -> Handle:
-        self._give_way("atomic cas", ptr, cmp, val, wanted=text_of(cmp.data))
-        everywhere = _everywhere(ptr)
-        before = read(ptr, everywhere)
-        old = _STOCK.create_atomic_cas(interpreter.builder, ptr, cmp, val, *ordering)
-        if before.tobytes() != read(ptr, everywhere).tobytes():
-            self.arbiter.changed()
-        return old
-
-    def create_atomic_poll(
-        self, ptr: Handle, expected: Handle, timeout_ns: object, *ordering: object
-    ) -> Handle:
-        """As the stock one, but each miss gives way and the timeout runs on virtual time."""
-        timeout = interpreter.poll_timeout(timeout_ns)
-        deadline = None if timeout is None else self.arbiter.now_ns() + int(timeout.data.item())
-        matched = np.zeros(ptr.data.shape, np.bool_)
-        operands = ptr.data.tobytes() + expected.data.tobytes()
-        while True:
-            self._plain_loads = 0
-            state = operands + matched.tobytes()
-            wanted = text_of(expected.data)
-            self.arbiter.give_way(Site("poll", address_of(ptr), state, wanted, deadline))
-            matched |= read(ptr, _everywhere(ptr)) == expected.data
-            late = deadline is not None and self.arbiter.now_ns() >= deadline
-            if late or matched.all():
-                return interpreter.TensorHandle(matched, interpreter.language.int1)
+    def write(self, cells: Cells, slot: int, value: Scalar) -> Cells:
+        """Equal memory is equal bit for bit: what is as at the start is not kept at the end."""
+        if slot >= len(cells):
+            cells += tuple(self.first[len(cells) : slot + 1])
+        cells = (*cells[:slot], value, *cells[slot + 1 :])
+        end = len(cells)
+        while end and _same(cells[end - 1], self.first[end - 1]):
+            end -= 1
+        return cells[:end]
 
 
-def read(ptrs: Handle, mask: Handle) -> Array:
-    """What is there now, without giving way; 0 where the mask hides it."""
-    return _STOCK.create_masked_load(interpreter.builder, ptrs, mask, None, None, True).data
+def _same(one: Scalar, other: Scalar) -> bool:
+    return type(one) is type(other) and (one is other or one == other)
 
 
-def snapshot(buffers: Iterable[Buffer]) -> bytes:
-    """A digest of every tensor of a launch."""
-    digest = hashlib.blake2b(digest_size=16)
-    for buffer in buffers:
-        digest.update(ctypes.string_at(buffer.address, buffer.nbytes))
-    return digest.digest()
-
-
-def value_at(address: int, nbytes: int) -> int:
-    """The integer there, signed; counters are integers."""
-    return int.from_bytes(ctypes.string_at(address, nbytes), "little", signed=True)
-
-
-def address_of(ptr: Handle) -> int:
-    return int(np.asarray(ptr.data).flat[0])
-
-
-def text_of(data: Array) -> str:
-    return str(data.item()) if data.size == 1 else f"{data.size} values"
-
-
-def _everywhere(ptr: Handle) -> Handle:
-    return interpreter.TensorHandle(np.ones_like(ptr.data, bool), interpreter.language.int1)
-
-
-def _put_back(name: str, operation: Callable[..., object] | None) -> None:
-    if operation is None:
-        delattr(interpreter.builder, name)
-    else:
-        setattr(interpreter.builder, name, operation)
+def _start(buffer: Buffer, index: int) -> Scalar:
+    contents = buffer.contents
+    if contents is None:
+        return Unknown(f"what {buffer.title} holds")
+    value = contents[index] if isinstance(contents, Sequence) else contents
+    if is_float(buffer.element):
+        return rounded(value, buffer.element)
+    if value != value or not bits_of(buffer.element):  # noqa: PLR0124 - a NaN
+        return NAN if is_float(buffer.element) else Unknown(f"a {buffer.element}")
+    return wrap(int(value), bits_of(buffer.element))

@@ -50,9 +50,9 @@ def all_resident() -> AbstractContextManager[object]:
     """In the interpreter CTAs take turns, so that those which wait get what they wait for."""
     if not interpreted():
         return nullcontext()
-    from kernels.residency import Rules, scheduled  # noqa: PLC0415 - it needs the interpreter
+    from kernels.turns import taking_turns  # noqa: PLC0415 - it needs the interpreter
 
-    return scheduled(Rules(resident_max=1_000))
+    return taking_turns()
 
 
 def launch_of(splits: int, combine: str, order: str = "tile_fastest") -> SplitLaunch:

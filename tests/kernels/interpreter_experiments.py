@@ -18,7 +18,7 @@ import triton
 import triton.language as tl
 
 from kernels import interpreter
-from kernels.residency import Rules, scheduled
+from kernels.turns import taking_turns
 
 COUNT = 1 << 16
 SIDE = 16
@@ -96,9 +96,9 @@ def dot_error() -> float:
 
 
 def poll_raises() -> str:
-    """A CTA that polls before the other one sets the flag; only a scheduler can run it."""
+    """A CTA that polls before the other one sets the flag; so that only turns can run it."""
     out = torch.zeros(2, dtype=torch.int32)
-    with scheduled(Rules(2)):
+    with taking_turns():
         poll_once[2,](torch.zeros(1, dtype=torch.int32), out)
     return str(out.tolist())
 

@@ -19,7 +19,7 @@ import waiting_kernels
 
 from kernels import gqa_decode, mla_decode, v4_decode
 from kernels.configurations import shipped
-from kernels.frontend import scan_launches
+from kernels.frontend import compiled_launches
 
 KERNELS = cast("dict[str, Any]", vars(waiting_kernels))
 POINTERS = {"counter", "out", "held", "flag", "flags", "beat", "following"}
@@ -35,8 +35,8 @@ def tiny() -> dict[str, list[str]]:
             torch.empty(16, dtype=torch.int32, device="meta") if argument in POINTERS else 5
             for argument in kernel.arg_names
         ]
-        (scanned,) = scan_launches(lambda kernel=kernel, values=values: kernel[1,](*values))
-        found[name] = [str(wait) for wait in scanned.waits]
+        (it,) = compiled_launches(lambda kernel=kernel, values=values: kernel[1,](*values))
+        found[name] = [*map(str, it.waits), *(f"{wait}, removed" for wait in it.removed)]
     return found
 
 
@@ -44,7 +44,7 @@ def decode() -> dict[str, list[str]]:
     """By bf16 decode configuration, the kernels of its launch that wait."""
     return {
         configuration.name: [
-            each.kernel for each in scan_launches(configuration.launch) if each.waits
+            each.kernel for each in compiled_launches(configuration.launch) if each.waits
         ]
         for configuration in shipped()
         if "decode" in configuration.name and "bf16" in configuration.name
