@@ -19,6 +19,7 @@ import torch
 import triton
 import triton.language as tl
 
+from kernels.debug import require_below
 from kernels.split_merge import (
     COMBINES,
     GRID_BARRIER,
@@ -30,7 +31,9 @@ from kernels.split_merge import (
     combine,
     combine_behind_barrier,
     locate,
+    require_block,
     require_launchable,
+    require_out,
     second_pass,
     used_splits,
 )
@@ -151,8 +154,10 @@ def gqa_decode(query: torch.Tensor, key_cache: torch.Tensor, value_cache: torch.
     _, page, kv_heads, _ = key_cache.shape
     group = heads // kv_heads
     tiles = requests * kv_heads
-    block_tokens = block_tokens or block_tokens_for(dim)
-    out = torch.empty_like(query) if out is None else out
+    block_tokens = block_tokens_for(dim) if block_tokens is None else block_tokens
+    require_block("block_tokens", block_tokens)
+    require_below("block_table", block_table, key_cache.shape[0], "pages of the cache")
+    out = require_out(query, out)
     scratch = Partials.allocate(requests * heads, dim, tiles, launch, query.device)
     gqa_decode_kernel[(tiles * launch.splits,)](
         query, key_cache, value_cache, key_scale, value_scale, block_table, context_lens,
@@ -182,10 +187,19 @@ def require_gqa(query: torch.Tensor, key_cache: torch.Tensor, value_cache: torch
             f"caches must both be [pages, page, kv_heads, {dim}], got "
             f"{tuple(key_cache.shape)} and {tuple(value_cache.shape)}"
         )
+    if value_cache.dtype != key_cache.dtype:
+        raise ValueError(
+            f"both caches must have one dtype, got {key_cache.dtype} and {value_cache.dtype}"
+        )
     if key_cache.stride() != value_cache.stride() or key_cache.stride(0) % 16:
         raise ValueError(f"pages must lie a multiple of 16 values apart: {key_cache.stride()}")
     if heads % kv_heads:
         raise ValueError(f"{heads} query heads do not divide among {kv_heads} KV heads")
+    require_index(requests, block_table, context_lens)
+
+
+def require_index(requests: int, block_table: torch.Tensor, context_lens: torch.Tensor) -> None:
+    """ValueError unless block table and lengths are int32 with a row per request."""
     if block_table.shape[0] != requests or context_lens.shape != (requests,):
         raise ValueError(f"block_table and context_lens must have {requests} rows")
     if block_table.dtype != torch.int32 or context_lens.dtype != torch.int32:

@@ -17,6 +17,8 @@ import torch
 import triton
 import triton.language as tl
 
+from kernels.debug import require_below
+
 DTYPES = (torch.bfloat16, torch.float32)
 E4M3 = torch.float8_e4m3fn
 DIM_MAX = 1024
@@ -61,6 +63,7 @@ def kv_write(rows: torch.Tensor, cache: torch.Tensor, slots: torch.Tensor,
     if rows.dtype not in DTYPES or cache.dtype not in (rows.dtype, E4M3):
         raise ValueError(f"dtypes {rows.dtype} into {cache.dtype}: {DTYPES} into itself or e4m3")
     require_places(rows, cache, slots, scales)
+    require_below("slots", slots, cache.shape[0] * cache.shape[1], "slots of the cache")
     if tokens:
         kv_write_kernel[(tokens,)](rows, cache, scales, slots, heads, dim, cache.stride(0),
                                    PAGE=cache.shape[1], BLOCK_HEADS=triton.next_power_of_2(heads),

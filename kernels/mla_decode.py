@@ -21,6 +21,7 @@ import torch
 import triton
 import triton.language as tl
 
+from kernels.debug import require_below
 from kernels.split_merge import (
     COMBINES,
     GRID_BARRIER,
@@ -32,7 +33,9 @@ from kernels.split_merge import (
     combine,
     combine_behind_barrier,
     locate,
+    require_block,
     require_launchable,
+    require_out,
     second_pass,
     used_splits,
 )
@@ -153,7 +156,9 @@ def mla_decode(query: torch.Tensor, query_rope: torch.Tensor, latent_cache: torc
     require_scale(query, latent_cache, latent_scale)
     requests, heads, latent = query.shape
     tiles = requests * heads // TILE_HEADS
-    out = torch.empty_like(query) if out is None else out
+    require_block("block_tokens", block_tokens)
+    require_below("block_table", block_table, latent_cache.shape[0], "pages of the cache")
+    out = require_out(query, out)
     scratch = Partials.allocate(requests * heads, latent, tiles, launch, query.device)
     mla_decode_kernel[(tiles * launch.splits,)](
         query, query_rope, latent_cache, rope_cache, latent_scale, block_table, context_lens,
@@ -188,6 +193,11 @@ def require_mla(query: torch.Tensor, query_rope: torch.Tensor, latent_cache: tor
         raise ValueError("query and query_rope must have the same requests and heads")
     if latent_cache.shape[2] != latent or rope_cache.shape != (*latent_cache.shape[:2], rope):
         raise ValueError(f"caches must be [pages, page, {latent}] and [pages, page, {rope}]")
+    if not query_rope.dtype == rope_cache.dtype == query.dtype:
+        raise ValueError(
+            f"query_rope and rope_cache must have the query's dtype {query.dtype}, got "
+            f"{query_rope.dtype} and {rope_cache.dtype}"
+        )
 
 
 def require_index(requests: int, block_table: torch.Tensor, context_lens: torch.Tensor) -> None:

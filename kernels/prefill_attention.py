@@ -20,9 +20,12 @@ import torch
 import triton
 import triton.language as tl
 
+from kernels.debug import require_below, require_chunks
+
 HEAD_DIMS = (16, 32, 64, 128)
 PAGE_SIZES = tuple(1 << power for power in range(11))  # 1 to 1024
 DTYPES = (torch.bfloat16, torch.float32)
+BLOCK_MIN = 16  # rows of a tile that `tl.dot` takes
 E4M3 = torch.float8_e4m3fn
 BLOCK_QUERIES = 64
 BLOCK_TOKENS = 64
@@ -115,6 +118,9 @@ def prefill_attention(query: torch.Tensor, key_cache: torch.Tensor, value_cache:
     """
     require_prefill(query, key_cache, value_cache, chunk_max)
     require_index(block_table, query_starts, context_lens)
+    require_chunks(query_starts, context_lens, chunk_max)
+    require_blocks(block_queries, block_tokens)
+    require_below("block_table", block_table, key_cache.shape[0], "pages of the cache")
     require_scales(query, key_cache, scales)
     require_together(query, key_cache[0], value_cache[0], block_table, query_starts, context_lens,
                      *(scales or ()))  # fmt: skip
@@ -143,12 +149,23 @@ def require_prefill(query: torch.Tensor, key_cache: torch.Tensor, value_cache: t
         raise ValueError(f"page size {page} is not supported: use one of {PAGE_SIZES}")
     if cache_dim != dim or value_cache.shape != key_cache.shape:
         raise ValueError(f"caches must both be [pages, page, kv_heads, {dim}]")
+    if value_cache.dtype != key_cache.dtype:
+        raise ValueError(
+            f"both caches must have one dtype, got {key_cache.dtype} and {value_cache.dtype}"
+        )
     if key_cache.stride() != value_cache.stride() or key_cache.stride(0) % 16:
         raise ValueError(f"pages must lie a multiple of 16 values apart: {key_cache.stride()}")
     if heads % kv_heads:
         raise ValueError(f"{heads} query heads do not divide among {kv_heads} KV heads")
     if chunk_max < 1:
         raise ValueError(f"chunk_max must be at least 1, got {chunk_max}")
+
+
+def require_blocks(block_queries: int, block_tokens: int) -> None:
+    """ValueError unless tiles of `tl.dot` can have these sizes."""
+    for name, block in (("block_queries", block_queries), ("block_tokens", block_tokens)):
+        if block < BLOCK_MIN or block & (block - 1):
+            raise ValueError(f"{name}: expected a power of two, at least {BLOCK_MIN}, got {block}")
 
 
 def require_index(block_table: torch.Tensor, query_starts: torch.Tensor,

@@ -35,6 +35,7 @@ OWNER_SPIN = tl.constexpr(COMBINES["owner_spin"])
 SPIN_ALL = tl.constexpr(COMBINES["spin_all"])
 GRID_BARRIER = tl.constexpr(COMBINES["grid_barrier"])
 ORDERS = ("tile_fastest", "split_fastest")
+BLOCK_MIN = 16  # rows of a tile that `tl.dot` takes
 SLICE_COLUMNS = 16  # one slice of `spin_all` and of the second pass
 MASKED = tl.constexpr(-1.0e30)  # finite, so that a row with nothing to see gives 0 and not NaN
 
@@ -202,6 +203,21 @@ def require_launchable(**tensors: torch.Tensor | None) -> None:
             raise ValueError(f"{name} must be contiguous, got strides {tensor.stride()}")
         if tensor.data_ptr() % 16:
             raise ValueError(f"{name} must start at a multiple of 16 bytes")
+
+
+def require_out(query: torch.Tensor, out: torch.Tensor | None) -> torch.Tensor:
+    """`out`, or a new one. ValueError unless the result fits into it."""
+    out = torch.empty_like(query) if out is None else out
+    if out.shape != query.shape or out.dtype != query.dtype:
+        expected, came = tuple(query.shape), tuple(out.shape)
+        raise ValueError(f"out: expected {expected} {query.dtype}, got {came} {out.dtype}")
+    return out
+
+
+def require_block(name: str, block: int) -> None:
+    """ValueError unless a tile of `tl.dot` can have this many rows."""
+    if block < BLOCK_MIN or block & (block - 1):
+        raise ValueError(f"{name}: expected a power of two, at least {BLOCK_MIN}, got {block}")
 
 
 def second_pass(partials: Partials, out: torch.Tensor, rows: torch.Tensor, tile_heads: int,

@@ -22,6 +22,7 @@ import torch
 import triton
 import triton.language as tl
 
+from kernels.debug import require_below
 from kernels.quantised_rows import GROUP, ROPE, Cache, QuantisedRows, parts, require_quantised
 from kernels.split_merge import (
     COMBINES,
@@ -35,6 +36,7 @@ from kernels.split_merge import (
     combine_behind_barrier,
     locate,
     require_launchable,
+    require_out,
     second_pass,
     used_splits,
 )
@@ -192,6 +194,8 @@ def v4_decode(query: torch.Tensor, window_cache: Cache, compressed_cache: Cache,
     require_caches(query, window_cache, compressed_cache)
     require_sinks(query, sinks)
     require_index(query.shape[0], block_table, context_lens, chosen, chosen_counts)
+    require_below("block_table", block_table, near[0].shape[0], "pages of the window's cache")
+    require_below("chosen", chosen, far[0].shape[0], "rows of the compressed cache")
     requests, heads, latent = query.shape
     tiles = requests * heads // TILE_HEADS
     out = require_out(query, out)
@@ -249,15 +253,6 @@ def require_caches(query: torch.Tensor, window_cache: Cache, compressed_cache: C
                 f"{name}_cache: expected rows of {query.shape[2]} in the query's dtype, "
                 f"got {tuple(cache.shape)} {cache.dtype}"
             )
-
-
-def require_out(query: torch.Tensor, out: torch.Tensor | None) -> torch.Tensor:
-    """`out`, or a new one. ValueError unless the result fits into it."""
-    out = torch.empty_like(query) if out is None else out
-    if out.shape != query.shape or out.dtype != query.dtype:
-        expected, came = tuple(query.shape), tuple(out.shape)
-        raise ValueError(f"out: expected {expected} {query.dtype}, got {came} {out.dtype}")
-    return out
 
 
 def require_sinks(query: torch.Tensor, sinks: torch.Tensor) -> None:

@@ -12,12 +12,14 @@ from kernels.residency.states import Budget
 from kernels.residency.tree import short_name
 
 
-def launch_of(compiled: CompiledLaunch, until: float | None = None) -> Launch:
+def launch_of(
+    compiled: CompiledLaunch, until: float | None = None, *, whole: bool = False
+) -> Launch:
     """Every CTA of it, at its first access that others can see. Undecided if that cannot be told.
 
-    `until` bounds the search, by the monotonic clock.
+    `until` bounds the search, by the monotonic clock. `whole` leaves nothing out of the kernel.
     """
-    program = program_of(compiled.ttir)
+    program = program_of(compiled.ttir, whole=whole)
     given = {name: compiled.arguments.get(short_name(name)) for name in program.parameters}
     buffers = tuple(
         Buffer(name, value.element, value.count, value.contents)

@@ -44,10 +44,10 @@ class Program:
         return [each for each in self.instructions if isinstance(each, Access)]
 
 
-def program_of(ttir: str) -> Program:
-    """The program of a kernel's IR, reduced to what a wait can depend on."""
+def program_of(ttir: str, *, whole: bool = False) -> Program:
+    """The program of a kernel's IR, reduced to what a wait can depend on; or the whole of it."""
     tree = tree_of(ttir)
-    kept = sliced(tree)
+    kept = sliced(tree, whole=whole)
     writer = _Writer(tree, kept)
     writer.body(tree.kernel.regions[0], tree.kernel)
     writer.emit(End())

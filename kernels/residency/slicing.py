@@ -77,12 +77,14 @@ class Slice:
         return [jump_operands(jump)[block.text][place] for jump in jumps]
 
 
-def sliced(tree: Tree) -> Slice:
-    """The smallest closed slice that holds every loop that might not end."""
+def sliced(tree: Tree, *, whole: bool = False) -> Slice:
+    """The smallest closed slice that holds every loop that might not end; or all accesses."""
     found = Slice(tree)
     _trace_bases(found)
     _keep_what_may_not_end(found)
     accesses = [each for each in tree.walk() if each.name in ACCESSES]
+    for each in accesses if whole else ():
+        found.keep(each)
     before = -1
     while len(found.kept) != before:
         before = len(found.kept)
@@ -169,8 +171,10 @@ def _through(operation: Operation, place: int, role: str) -> list[str]:
     if operation.name == "scf.if":
         return [operands[place] for operands in passed if place < len(operands)]
     if operation.name == "scf.for":
-        at = place if role == "result" else place - 1  # the first is the loop's own count
-        return [operation.carried[at + 1][1], passed[0][at]] if at >= 0 else []
+        if role == "result":
+            return [operation.carried[place + 1][0]]
+        # The first that is carried is the loop's own count.
+        return [operation.carried[place][1], passed[0][place - 1]] if place else []
     if operation.name == "scf.while" and role == "carried":
         return [operation.carried[place][1], passed[1][place]]
     if operation.name == "scf.while":

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import torch
 
-from kernels import golden
+from kernels import debug, golden
 from kernels.device import gpu
 from kernels.gqa_decode import gqa_decode
 from kernels.kv_write import kv_write
@@ -47,10 +47,23 @@ def gqa(changed: Mapping[str, torch.Tensor]) -> object:
     return gqa_decode(query, keys, values, table, lens, LAUNCH)
 
 
-def mla(query: torch.Tensor, latents: torch.Tensor) -> object:
-    ropes = zeros(*latents.shape[:2], 64)
+def mla(
+    query: torch.Tensor,
+    latents: torch.Tensor,
+    ropes: torch.Tensor | None = None,
+    out: torch.Tensor | None = None,
+    block_tokens: int = 32,
+) -> object:
+    ropes = zeros(*latents.shape[:2], 64) if ropes is None else ropes
     return mla_decode(query, zeros(*query.shape[:2], 64), latents, ropes, integers(1, 2),
-                      integers(1), LAUNCH, softmax_scale=1.0)  # fmt: skip
+                      integers(1), LAUNCH, softmax_scale=1.0, out=out,
+                      block_tokens=block_tokens)  # fmt: skip
+
+
+def gqa_with(out: torch.Tensor | None = None, block_tokens: int | None = None) -> object:
+    cache = zeros(4, 4, 2, 64)
+    return gqa_decode(zeros(1, 4, 64), cache, cache, integers(1, 2), integers(1), LAUNCH, out=out,
+                      block_tokens=block_tokens)  # fmt: skip
 
 
 def v4(
@@ -71,10 +84,35 @@ def quantised(*rows: int, groups: int = 7) -> QuantisedRows:
     return QuantisedRows(codes, zeros(*rows, 64), zeros(*rows, groups, dtype=torch.float32))
 
 
-def prefill(dim: int, chunk_max: int) -> object:
+def prefill(
+    dim: int, chunk_max: int, values: torch.Tensor | None = None, context: int = 3, block: int = 64
+) -> object:
+    """Three queries of one request."""
     cache = zeros(4, 4, 2, dim)
-    return prefill_attention(zeros(3, 4, dim), cache, cache, integers(1, 2), integers(2),
-                             integers(1), chunk_max=chunk_max)  # fmt: skip
+    starts, lens = torch.tensor([0, 3], dtype=torch.int32), torch.tensor([context]).int()
+    return prefill_attention(zeros(3, 4, dim), cache, cache if values is None else values,
+                             integers(1, 2), starts, lens, chunk_max=chunk_max,
+                             block_tokens=block)  # fmt: skip
+
+
+def in_debug_mode(call: Callable[[], object]) -> Callable[[], object]:
+    def checked() -> object:
+        before, debug.enabled = debug.enabled, True
+        try:
+            return call()
+        finally:
+            debug.enabled = before
+
+    return checked
+
+
+def beyond(call: Callable[[torch.Tensor], object], *shape: int) -> Callable[[], object]:
+    """With an index that points behind the end of every cache here, caught in debug mode."""
+    return in_debug_mode(lambda: call(torch.full(shape, 99, dtype=torch.int32)))
+
+
+def written(slots: torch.Tensor) -> object:
+    return kv_write(zeros(1, 2, 8), zeros(1, 4, 2, 8), slots)
 
 
 def page_of_three() -> object:
@@ -101,6 +139,27 @@ REFUSALS: dict[str, tuple[Callable[[], object], str]] = {
     "gqa wide table": (lambda: gqa({"block_table": integers(1, 2).long()}), "int32"),
     "gqa heads": (lambda: gqa({"query": zeros(1, 3, 64)}), "do not divide"),
     "gqa scales": (e4m3_without_scales, "scales belong to e4m3"),
+    "gqa out too small": (lambda: gqa_with(zeros(1, 2, 64)), "out: expected (1, 4, 64)"),
+    "gqa out dtype": (lambda: gqa_with(zeros(1, 4, 64, dtype=torch.float32)), "torch.bfloat16"),
+    "gqa value dtype": (
+        lambda: gqa({"value_cache": zeros(4, 4, 2, 64, dtype=torch.float32)}),
+        "both caches must have one dtype",
+    ),
+    "gqa block": (lambda: gqa_with(block_tokens=24), "a power of two, at least 16, got 24"),
+    "gqa block of nothing": (lambda: gqa_with(block_tokens=0), "at least 16, got 0"),
+    "gqa page beyond": (beyond(lambda table: gqa({"block_table": table}), 1, 2), "the 4 pages"),
+    "mla out too small": (
+        lambda: mla(zeros(1, 16, 512), zeros(4, 4, 512), out=zeros(1, 8, 512)),
+        "out: expected (1, 16, 512)",
+    ),
+    "mla rope dtype": (
+        lambda: mla(zeros(1, 16, 512), zeros(4, 4, 512), zeros(4, 4, 64, dtype=torch.float32)),
+        "rope_cache must have the query's dtype",
+    ),
+    "mla block": (
+        lambda: mla(zeros(1, 16, 512), zeros(4, 4, 512), block_tokens=48),
+        "a power of two, at least 16, got 48",
+    ),
     "mla heads": (lambda: mla(zeros(1, 20, 512), zeros(4, 4, 512)), "multiple of 16"),
     "mla latent": (lambda: mla(zeros(1, 16, 500), zeros(4, 4, 500)), "512"),
     "mla page size": (lambda: mla(zeros(1, 16, 512), zeros(4, 5, 512)), "page size 5"),
@@ -117,6 +176,14 @@ REFUSALS: dict[str, tuple[Callable[[], object], str]] = {
         "no room for 64 dims beside RoPE's",
     ),
     "prefill head dim": (lambda: prefill(80, 3), "head dim 80 is not supported"),
+    "prefill value dtype": (
+        lambda: prefill(64, 3, zeros(4, 4, 2, 64, dtype=torch.float32)),
+        "both caches must have one dtype",
+    ),
+    "prefill chunk max": (lambda: prefill(64, 2), "chunk_max is 2, but the longest chunk has 3"),
+    "prefill context": (lambda: prefill(64, 3, context=2), "context_lens[0] is 2, shorter than"),
+    "prefill block": (lambda: prefill(64, 3, block=48), "block_tokens: expected a power of two"),
+    "kv_write slot beyond": (beyond(written, 1), "slots: 99 is beyond the 4 slots of the cache"),
     "prefill chunk": (lambda: prefill(64, 0), "chunk_max"),
     "splits": (lambda: SplitLaunch(0), "at least 1"),
     "combine": (lambda: replace(LAUNCH, combine="both"), "two_pass, last_arriver"),
