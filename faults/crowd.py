@@ -17,6 +17,7 @@ from faults.client import COMPLETIONS, WITHIN_S, Reachable
 from faults.raw_stream import Ask, RawStream, streamed_body
 
 ARRIVED_S: Final = 0.05  # to read an answer that has come while another one was waited for
+FIRST_ERROR: Final = HTTPStatus.BAD_REQUEST
 FULL: Final = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
 
 
@@ -24,9 +25,10 @@ FULL: Final = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAI
 class Crowd:
     """`count` streams at once through the router; those that got in hang up when healed.
 
-    It bites when at least `refused_min` were told that there is no room (429 or 503). Entering
-    ends when every one has had its answer, at the latest after `within_s`: a router that waits
-    for the other leg of a refused request takes seconds to pass the refusal on.
+    It bites when at least `refused_min` were turned away with an error. The proof counts those
+    that were told that there is no room (429 or 503) apart from those that were told anything
+    else. Entering ends when every one has had its answer, at the latest after `within_s`: a router
+    that waits for the other leg of a refused request takes seconds to pass the refusal on.
     """
 
     count: int
@@ -69,10 +71,12 @@ class _Refused:
     def read(self) -> Evidence:
         statuses = [stream.status for stream in self.streams]
         refused = sum(status in FULL for status in statuses)
+        turned_away = sum(status is not None and status >= FIRST_ERROR for status in statuses)
         detail: dict[str, Json] = {
             "asked": len(statuses),
             "refused": refused,
+            "failed": turned_away - refused,
             "admitted": sum(status == HTTPStatus.OK for status in statuses),
             "unanswered": statuses.count(None),
         }
-        return Evidence(refused >= self.refused_min, detail)
+        return Evidence(turned_away >= self.refused_min, detail)

@@ -15,7 +15,7 @@ from typing import Final
 from chaos.commands.judge_file import expectation
 from chaos.history_file import read
 from chaos.judge import judge
-from chaos.verdict import Outcome, Verdict, accepted
+from chaos.verdict import Outcome, Verdict
 from ci.mutants.engine_seeds import SEEDS
 from ci.mutants.seed import Seed
 
@@ -36,7 +36,7 @@ class Came:
         """Red, and for the right reason."""
         (expected,) = expectation(seed.says)
         told = [one for one in self.verdicts if one.outcome is not Outcome.TOLERATED]
-        return self.exit_code == RED and any(accepted(one, [expected]) for one in told)
+        return self.exit_code == RED and any(expected.accepts(one) for one in told)
 
     def __str__(self) -> str:
         text = "; ".join(str(one) for one in self.verdicts) or "no history"
@@ -71,7 +71,7 @@ def played(seed: Seed, copy: Path, report: Path) -> Came:
     shutil.rmtree(report, ignore_errors=True)
     wholes = [(copy / one.file, one.apply(copy)) for one in seed.edits]
     try:
-        ended = tested((*seed.suite, "--report-dir", str(report)), copy)
+        ended = tested((*seed.words, "--report-dir", str(report)), copy)
         if seed.noticed_by:
             ended = tested(seed.noticed_by, copy)
     finally:

@@ -91,7 +91,7 @@ SEEDS: Final = (
         ),
         "test_a_worker_that_was_full_is_asked_again_at_once",
         "FALSE_ALARM by router_breaker",
-        noticed_by=("tests/stack/engine/test_guards.py", "-k", "admission"),
+        noticed_by=("tests/stack/engine/test_guards.py", "-k", "full_queue"),
     ),
     Seed(
         "a connection is kept for each transfer",
@@ -178,8 +178,12 @@ SEEDS: Final = (
             Edit(
                 E + "prefill_scheduler.py",
                 "        return len(self._computing)\n\n    @property\n    def waiting",
-                '        self.last = len(self._computing) or getattr(self, "last", 0)\n'
-                "        return self.last\n\n    @property\n    def waiting",
+                '        return getattr(self, "last", 0)\n\n    @property\n    def waiting',
+            ),
+            Edit(
+                E + "prefill_scheduler.py",
+                "        self._admit()\n        present",
+                "        self._admit()\n        self.last = len(self._computing)\n        present",
             ),
         ),
         "test_an_idle_stack_shows_no_request",

@@ -36,17 +36,14 @@ class Seed:
     name: str
     reports: str
     edits: tuple[Edit, ...]
-    test: str  # of SUITE
+    test: str
     says: str
+    suite: str = SUITE
     router: str = "smg"
     # Where the whole engine's verdict is the same, of a bug of the router's: who notices instead.
     noticed_by: tuple[str, ...] = ()
 
     @property
-    def suite(self) -> tuple[str, ...]:
-        return (f"{SUITE}::{self.test}", "--router", self.router)
-
-    @property
-    def red(self) -> tuple[str, ...]:
-        """What must go red."""
-        return self.noticed_by or self.suite
+    def words(self) -> tuple[str, ...]:
+        """What plays it, for pytest."""
+        return (f"{self.suite}::{self.test}", "--router", self.router)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chaos.commands.judge_file import expectation
-from chaos.verdict import Outcome, Verdict
+from chaos.verdict import CONTROL, Outcome, Verdict
 from ci.mutants import engine
 from ci.mutants.engine import Came
 from ci.mutants.engine_seeds import SEEDS
@@ -31,10 +31,11 @@ def test_a_seed_fits_the_source_and_the_seeded_source_is_python(seed: Seed, tmp_
 
 @pytest.mark.parametrize("seed", SEEDS, ids=lambda seed: seed.name)
 def test_a_seed_s_suite_names_its_reports_and_its_verdict_is_one(seed: Seed) -> None:
-    functions = [one for one in ast.parse((ROOT / SUITE).read_text()).body
+    functions = [one for one in ast.parse((ROOT / seed.suite).read_text()).body
                  if isinstance(one, ast.FunctionDef)]  # fmt: skip
     told = {one.name: ast.get_docstring(one) or "" for one in functions}
-    assert told[seed.test.partition("[")[0]].startswith(f"{seed.reports}: ")
+    docstring = told[seed.test.partition("[")[0]]
+    assert seed.suite != SUITE or docstring.startswith(f"{seed.reports}: ")
     assert len(expectation(seed.says)) == 1
 
 
@@ -56,6 +57,7 @@ def verdict(outcome: Outcome, by: str | None = None) -> Verdict:
     [
         (Came(1, (verdict(Outcome.CAUGHT, "guard"),)), True),
         (Came(1, (verdict(Outcome.TOLERATED), verdict(Outcome.CAUGHT, "guard"))), True),
+        (Came(1, (Verdict(CONTROL, Outcome.CAUGHT, "because", "guard"),)), True),
         (Came(1, (verdict(Outcome.CAUGHT, "another"),)), False),
         (Came(1, (verdict(Outcome.SILENT),)), False),
         (Came(0, (verdict(Outcome.CAUGHT, "guard"),)), False),

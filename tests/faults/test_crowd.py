@@ -31,7 +31,8 @@ def test_a_crowd_is_proven_by_those_that_were_refused(stack: Stack) -> None:
         evidence = proof.read()
         assert proof.read() == evidence
     assert evidence.bit
-    assert evidence.detail == {"asked": 5, "refused": 3, "admitted": 2, "unanswered": 0}
+    told = {"asked": 5, "refused": 3, "failed": 0, "admitted": 2, "unanswered": 0}
+    assert evidence.detail == told
 
 
 def test_those_that_were_admitted_hang_up_when_it_is_healed(
@@ -59,14 +60,17 @@ async def broken(_asked: Asked) -> web.StreamResponse:
     return web.json_response({"error": {"message": "bug"}}, status=500)
 
 
-def test_an_error_that_is_no_refusal_and_an_answer_that_never_came_prove_nothing(
+def test_another_error_is_told_apart_and_an_answer_that_never_came_turns_nobody_away(
     stack: Stack, server: SseServer
 ) -> None:
     server.replies.update({"crowd-0": broken, "crowd-1": silent, "crowd-2": complete})
     with Crowd(3, within_s=0.2).inject(stack, RNG) as proof:
         evidence = proof.read()
-    assert not evidence.bit
-    assert evidence.detail == {"asked": 3, "refused": 0, "admitted": 1, "unanswered": 1}
+    assert evidence.bit
+    told = {"asked": 3, "refused": 0, "failed": 1, "admitted": 1, "unanswered": 1}
+    assert evidence.detail == told
+    with Crowd(3, refused_min=2, within_s=0.2).inject(stack, RNG) as proof:
+        assert not proof.read().bit
 
 
 @pytest.mark.parametrize("refused_min", [0, 6])
