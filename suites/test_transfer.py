@@ -14,7 +14,8 @@ from faults.failpoint import DropDoneSignal, StallWriter
 from faults.network import Bandwidth, Blackhole, CutAfter, Latency, Stall
 
 KV = "prefill-0->decode-0/kv"
-LOAD = Steady(requests=4, every_s=0.1, prompt_bytes=160, tokens=16)
+# So far apart that some of them meet a strike that a busy machine makes late.
+LOAD = Steady(requests=4, every_s=0.3, prompt_bytes=160, tokens=16)
 
 
 @pytest.mark.soak
@@ -51,7 +52,7 @@ def test_kv_transfer_stalled_at_the_done_signal(play: Play) -> None:
 @pytest.mark.bandwidth
 def test_a_slow_kv_link_is_no_hang(play: Play) -> None:
     play(
-        Steady(requests=2, every_s=0.1, prompt_bytes=160, tokens=16),
+        Steady(requests=2, every_s=1.0, prompt_bytes=160, tokens=16),
         # Some four seconds a request: longer than any guard waits for a transfer without progress.
         [Strike(Bandwidth(KV, kb_s=32), for_s=12.0)],
         budgets=Budgets(service_s=10.0, settle_s=12.0, converge_s=12.0),

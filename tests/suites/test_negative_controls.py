@@ -22,7 +22,8 @@ class Control:
 
 CONTROLS = (
     Control("stalled", "prefill_inflight_watchdog", ("SURFACED", "SILENT"), 3, "transfer|handover"),
-    Control("disconnect", "abort_propagation", ("LEAKED",), 8),
+    # Another guard may end it after all: then it keeps the promise, and is not the expected one.
+    Control("disconnect", "abort_propagation", ("LEAKED", "CAUGHT", "TOLERATED"), 11),
     Control("sticky", "sticky_sessions", ("MISROUTED",), 3),
 )
 
@@ -39,7 +40,7 @@ def test_without_its_guard_a_suite_is_red_and_says_why(control: Control, tmp_pat
 
 
 def _check_text(test: str, text: str, control: Control) -> None:
-    found = re.search(r"\b(\w+), not allowed: ", text)
+    found = re.search(r"\b(\w+), not (?:allowed|expected): ", text)
     assert found, f"{test}: no verdict in\n{text}"
     assert found[1] in control.verdicts, f"{test} ended {found[1]}\n{text}"
     for word in ("strike", "verdict", "requests", "stage", "after", "signal", "evidence"):
