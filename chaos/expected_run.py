@@ -28,7 +28,7 @@ class Seen:
     changes: dict[str, Expectation] = field(default_factory=dict[str, Expectation])
 
 
-@dataclass
+@dataclass(eq=False)  # pytest keeps its plugins in sets
 class ExpectedRun:
     """A plugin of pytest's, for the process that hears of every test of a run."""
 
