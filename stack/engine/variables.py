@@ -34,6 +34,7 @@ ELSEWHERE = frozenset(
     f"PDCHAOS_{name}"
     for name in (
         "ENGINES",
+        "KERNELS_DEBUG",
         "MACHINE",
         "PORTS",
         "REQUIRE",
