@@ -135,3 +135,32 @@ def test_a_leak_that_was_read_is_told_though_another_resource_was_not() -> None:
         table = played(WELL_ENDED, before, after + lost)
         (verdict,) = judge(history(table, control=control, strikes=[strike()]))
         assert verdict.outcome is outcome
+
+
+def test_a_lag_beside_one_that_hung_for_ever_is_not_the_machines_alone() -> None:
+    late = "1.0 client sent r2\n 7.9 client refused r2 status=503\n"
+    lag = "1.6 client lag load_generator lag_s=0.7\n"
+    assert one(late + SENT + RIGHT + finished(1.5) + lag).of_machine
+    assert not one(late + SENT + lag).of_machine
+
+
+def test_a_verdict_tells_no_more_than_there_is() -> None:
+    alone = one(SENT + REFUSED)
+    assert "charged together" not in alone.reason
+    assert "more" not in alone.reason
+    assert "r1 caught by error reply 504 after" in alone.reason
+    hung = one(SENT)
+    assert "r1 hung after 18.90 s in admit" in hung.reason
+    many = "".join(f"1.0 client sent x{index}\n" for index in range(7))
+    assert "; and 2 more" in one(many + SENT + RIGHT + finished(1.5)).reason
+
+
+def test_a_leak_without_an_affected_request_stands_where_cleaning_up_does() -> None:
+    assert one(WELL_ENDED, after=pages(1)).stage == "cleanup"
+    assert one(SENT + REFUSED, after=pages(1)).stage == "admit"
+
+
+def test_a_silence_of_exactly_the_bound_is_a_hang() -> None:
+    ended = "{} client tokens r1 text=abc\n 7.2 client refused r1 status=503\n"
+    assert one(SENT + ended.format(7.1)).outcome is Outcome.SILENT  # struck at 1.1
+    assert one(SENT + ended.format(7.05)).outcome is Outcome.CAUGHT
