@@ -14,11 +14,11 @@ from aiohttp import web
 from stack.engine.admin import Admin
 from stack.engine.config import WorkerConfig
 from stack.engine.counter import Counter, FrontGuards
-from stack.engine.departure import Departure
 from stack.engine.desk import CHANNEL_LINE_BYTES_MAX
 from stack.engine.doorway import bound
 from stack.engine.engine_link import EngineLink
 from stack.engine.failpoints import FRONT_SITES, Failpoints
+from stack.engine.graceful_shutdown import GracefulShutdown
 from stack.engine.guards.abort_propagation import AbortPropagation
 from stack.engine.guards.admission_bounds import AdmissionBounds
 from stack.engine.guards.drain import Drain
@@ -26,7 +26,7 @@ from stack.engine.guards.step_watchdog import StepWatchdog
 from stack.engine.guards.stream_idle_guard import StreamIdleGuard
 from stack.engine.knobs import Knobs
 from stack.engine.ledger import Ledger
-from stack.engine.observers import Observers, Wellbeing
+from stack.engine.observers import HealthState, Observers
 from stack.engine.order import Failure
 from stack.engine.progress import LOOK_S, Progress
 from stack.engine.trace import Trace
@@ -68,9 +68,9 @@ class Front:
         async with asyncio.timeout(STARTS_WITHIN_S):
             await self._link.ready.wait()
         runners = await self._serve()
-        departure = Departure(self._drain, self._link, self._ledger, self._unanswered, ends)
+        shutdown = GracefulShutdown(self._drain, self._link, self._ledger, self._unanswered, ends)
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, departure.told)
+            loop.add_signal_handler(number, shutdown.told)
         watching = loop.create_task(self._watch(ends))
         code: int = await ends
         for task in (watching, listening):
@@ -104,7 +104,7 @@ class Front:
             self._config,
             self._knobs,
             self._link,
-            Wellbeing(self._progress, self._drain),
+            HealthState(self._progress, self._drain),
             self._ledger,
             self._failpoints,
         )

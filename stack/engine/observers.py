@@ -27,7 +27,7 @@ FIGURES_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Wellbeing:
+class HealthState:
     """What /health looks at: whether the engine gets on, and whether the worker stays."""
 
     progress: Progress
@@ -42,17 +42,17 @@ class Observers:
         config: WorkerConfig,
         knobs: Knobs,
         link: EngineLink,
-        well: Wellbeing,
+        state: HealthState,
         ledger: Ledger,
         failpoints: Failpoints,
     ) -> None:
         self._config = config
         self._knobs = knobs
         self._link = link
-        self._progress = well.progress
+        self._progress = state.progress
         self._ledger = ledger
         self._failpoints = failpoints
-        self._drain = well.drain
+        self._drain = state.drain
         self._guard = ProgressHealth(knobs.on("progress_health"), knobs.step_timeout_s)
         self._was_well = True
 

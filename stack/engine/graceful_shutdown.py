@@ -14,7 +14,7 @@ LOOK_S = 0.02  # how often it looks whether everything is done
 LAST_WORDS_S = 0.3  # for error replies, and for the peers of what is handed back, to be told
 
 
-class Departure:
+class GracefulShutdown:
     """`unanswered` says whether a client still waits for a byte; `ends` ends the process."""
 
     def __init__(
