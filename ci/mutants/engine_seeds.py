@@ -108,6 +108,24 @@ SEEDS: Final = (
         "LEAKED",
     ),
     Seed(
+        "the end of a connection is taken for the end of a transfer",
+        "dynamo#9937",
+        (
+            Edit(
+                E + "kv_receiver.py",
+                "            frame = await read_frame(reader, begun)\n",
+                "            try:\n                frame = await read_frame(reader, begun)\n"
+                "            except EOFError:\n"
+                "                self._arriving.finished(room, arrivals, 1)\n"
+                "                raise\n",
+            ),
+        ),
+        # A worker that is told to go drains: it cuts no transfer that this could hurt.
+        "test_kv_link_cut_after_some_pages",
+        "CAUGHT by kv_verification",
+        suite="suites/test_transfer.py",
+    ),
+    Seed(
         "a stream that failed ends without a word",
         "atlas#540",
         (

@@ -13,7 +13,11 @@ from stack.routers.breaker import TRANSITION, TransitionPage
 
 
 class SglangRouter:
-    """Logs neither a client that left nor a stream that broke: only error replies are marks."""
+    """Logs neither a client that left nor a stream that broke: only error replies are marks.
+
+    It keeps its idle connections to workers, as many as there were at once, where smg closes them
+    after three seconds.
+    """
 
     name = "sglang-router"
     # Not its smg_http_connections_active: that goes up by one for good with each client that leaves

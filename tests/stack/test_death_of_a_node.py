@@ -13,7 +13,7 @@ from chaos.contracts import Fault
 from chaos.event import Kind, Mark
 from faults.failpoint import Crash
 from faults.knobs import BadKnob
-from faults.process import Freeze, Kill, Restart
+from faults.process import Freeze, Kill, Restart, Terminate
 from stack.embedded_stack import EmbeddedStack
 from tests.fakes.heard import Heard
 from tests.stack.asking import answers, asking, request
@@ -78,6 +78,14 @@ def test_a_death_by_a_fault_is_no_event(live: EmbeddedStack, heard: Heard, fault
     kill_from_outside(live, "decode-0", "front")  # the next one is told: watching goes on
     until("it is told", lambda: deaths(heard))
     assert [(one.about, one.detail["part"]) for one in deaths(heard)] == [("decode-0", "front")]
+
+
+def test_a_worker_that_was_told_to_go_is_no_event(live: EmbeddedStack, heard: Heard) -> None:
+    until("all is well", live.ready)
+    with Terminate("decode-0").inject(live, Random(1)):
+        until("it has gone", lambda: not live.pids("decode-0"))
+    until("all is well", live.ready)
+    assert deaths(heard) == []
 
 
 def test_a_crash_by_a_failpoint_is_no_event_either(live: EmbeddedStack, heard: Heard) -> None:
