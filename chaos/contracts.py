@@ -9,6 +9,7 @@ from random import Random
 from typing import Protocol, runtime_checkable
 
 from chaos.event import Json, Mark
+from chaos.failpoint import Failpoint
 from chaos.history import History
 from chaos.stage import FaultKind, Stage
 from chaos.verdict import Finding
@@ -237,18 +238,6 @@ class Linked(Protocol):
 
     @property
     def links(self) -> Mapping[str, Link]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Failpoint:
-    """What one named site does to the request that passes it."""
-
-    site: str  # "transfer.page"
-    action: str  # "hold" | "delay" | "drop" | "error" | "crash" | "stop_after"
-    request_id: str | None = None  # None: whoever passes
-    delay_s: float = 0.0
-    after_bytes: int = 0
-    times: int | None = None  # acts on this many passes; None: on every one
 
 
 @runtime_checkable

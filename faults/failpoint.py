@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
-from chaos.contracts import Armable, Failpoint, Proof, Stack
+from chaos.contracts import Armable, Proof, Stack
+from chaos.failpoint import Failpoint
 from chaos.stage import FaultKind, Stage
 from faults.victim import choose
 

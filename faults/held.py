@@ -9,7 +9,8 @@ from random import Random
 
 from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wait_fixed
 
-from chaos.contracts import Armable, Evidence, Failpoint, Fault, Proof, Stack
+from chaos.contracts import Armable, Evidence, Fault, Proof, Stack
+from chaos.failpoint import Failpoint
 from chaos.stage import FaultKind, Stage
 
 

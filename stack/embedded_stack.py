@@ -9,7 +9,8 @@ from typing import Final
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
-from chaos.contracts import Failpoint, Proof
+from chaos.contracts import Proof
+from chaos.failpoint import Failpoint
 from stack.child_environment import shown
 from stack.engine.observers import MODEL
 from stack.node_process import NodeFailed, NodeProcess

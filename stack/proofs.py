@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from chaos.contracts import Evidence, Failpoint
+from chaos.contracts import Evidence
 from chaos.event import Json
+from chaos.failpoint import Failpoint
 from stack.guard_settings import guards_set_by
 from stack.worker_admin import AdminSilent, WorkerAdmin
 

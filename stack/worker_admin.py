@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final
 
-from chaos.contracts import Failpoint
 from chaos.event import Json
+from chaos.failpoint import Failpoint
 
 CALL_MAX_S: Final = 2.0  # the endpoint promises an answer within 1 s, also when frozen
 

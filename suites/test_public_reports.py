@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import pytest
 
-from chaos.contracts import Failpoint
 from chaos.experiment import At, Entering, Strike
+from chaos.failpoint import Failpoint
 from chaos.play import Play
 from chaos.specification import Budgets
 from chaos.stage import Stage

@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from chaos.contracts import Failpoint
 from chaos.experiment import Slowing
+from chaos.failpoint import Failpoint
 from chaos.stage import FaultKind, Stage
 from faults.failpoint import (
     SITES,

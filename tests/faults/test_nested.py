@@ -23,8 +23,8 @@ def nested(*, first: bool = True, then: bool = True) -> tuple[Nested, list[str]]
 )
 def test_it_bites_when_both_do(
     first: bool,  # noqa: FBT001 - a row of the table
-    then: bool,  # noqa: FBT001
-    bit: bool,  # noqa: FBT001
+    then: bool,  # noqa: FBT001 - likewise
+    bit: bool,  # noqa: FBT001 - likewise
 ) -> None:
     fault, _ = nested(first=first, then=then)
     with fault.inject(STACK, Random(7)) as proof:

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import cast
 
-from chaos.contracts import Evidence, Failpoint, Node, Proof, Stack
+from chaos.contracts import Evidence, Node, Proof, Stack
 from chaos.event import Json
+from chaos.failpoint import Failpoint
 
 
 @dataclass

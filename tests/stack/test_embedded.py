@@ -8,17 +8,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from chaos.contracts import (
-    Armable,
-    Failpoint,
-    Freezable,
-    Killable,
-    Linked,
-    Probe,
-    Tunable,
-    Unreadable,
-)
+from chaos.contracts import Armable, Freezable, Killable, Linked, Probe, Tunable, Unreadable
 from chaos.event import Kind, Mark
+from chaos.failpoint import Failpoint
 from chaos.stage import Stage
 from stack.drivers.embedded import EmbeddedDriver
 from stack.embedded_stack import EmbeddedStack

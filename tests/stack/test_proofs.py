@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from chaos.contracts import Failpoint
+from chaos.failpoint import Failpoint
 from stack.proofs import HitProof, KnobProof, RefusedProof, ToldProof
 from stack.worker_admin import AdminSilent, WorkerAdmin
 from tests.stack.page_server import serving

@@ -9,7 +9,7 @@ import pytest
 
 from chaos.event import Kind
 from chaos.stage import Stage
-from tests.stack.engine.conftest import NewPair
+from tests.stack.engine.conftest import PATIENT, NewPair
 from tests.stack.engine.leg import Caller, Stream
 from tests.stack.engine.pair import BOUND_S, Pair, until
 
@@ -211,7 +211,7 @@ def test_a_long_context_hangs_with_too_many_blocks_and_the_watchdog_ends_it(
 
 
 def test_a_prefill_that_died_is_noticed_by_its_heart(new_pair: NewPair) -> None:
-    pair = new_pair({"SGLANG_DISAGGREGATION_WAITING_TIMEOUT": "60"})
+    pair = new_pair({**PATIENT, "SGLANG_DISAGGREGATION_HEARTBEAT_INTERVAL": "0.3"})
     pair.ask("warm", PROMPT)
     with pair.prefill.armed("prefill.chunk", "hold", request_id="orphan") as hits:
         body = pair.body(PROMPT, 8)
