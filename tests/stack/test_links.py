@@ -160,6 +160,17 @@ def test_a_limit_has_bitten_only_when_it_was_reached(wire: Wire) -> None:
         assert proof.read().bit
 
 
+def test_a_limit_has_bitten_although_the_connection_had_gone_when_somebody_looked(
+    wire: Wire,
+) -> None:
+    speaker, listener = wire.open("upstream")
+    with wire.link.bend("limit_data", {"bytes": 10}, "upstream") as proof:
+        speaker.say(b"1234567890" * 20_000)  # more than the proxy reads at once
+        assert listener.hear(11) == b"1234567890"
+        assert speaker.is_cut_off()
+        assert proof.read().bit
+
+
 def test_a_connection_that_ends_by_itself_before_the_limit_proves_nothing(wire: Wire) -> None:
     speaker, listener = wire.open("downstream")
     with wire.link.bend("limit_data", {"bytes": 1000}, "downstream") as proof:
