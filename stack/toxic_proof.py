@@ -27,8 +27,8 @@ class Passage:
     @classmethod
     def between(cls, before: Traffic, now: Traffic, stream: str) -> Passage:
         sent = max(0, now.of(stream).sent - before.of(stream).sent)
-        # What went on had come in. A connection that `limit_data` has cut is forgotten by the kernel,
-        # and Toxiproxy counts what it received from it only when its reader ends, which it never does.
+        # What went on had come in. The kernel forgets a connection that `limit_data` has cut, and
+        # Toxiproxy counts what came from it only when its reader ends, which it may never do.
         received = max(sent, now.of(stream).received - before.of(stream).received)
         unseen = 1 if now.ended_bytes > before.ended_bytes else 0
         return cls(
