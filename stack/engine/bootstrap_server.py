@@ -59,8 +59,12 @@ class Listener(Protocol):
         """False when it has no such room."""
         ...
 
-    def peer_lost(self, peer: str, why: str) -> None:
-        """Fail what is shared with this decode."""
+    def peer_silent(self, peer: str, beat_s: float, why: str) -> None:
+        """Fail what this decode has shared for at least a beat, which it did not answer."""
+        ...
+
+    def peer_replaced(self, peer: str, why: str) -> None:
+        """Fail what was shared with the one before it."""
         ...
 
 
@@ -118,7 +122,8 @@ class BootstrapServer:
             await asyncio.sleep(self._heartbeat.interval_s)
             for peer in list(self._peers.values()):
                 if peer.pulse.beat():
-                    self._listener().peer_lost(peer.name, self._heartbeat.silence(peer.name))
+                    why = self._heartbeat.silence(peer.name)
+                    self._listener().peer_silent(peer.name, self._heartbeat.interval_s, why)
                 peer.send(line("ping"))
 
     def _slot(self, room: int) -> asyncio.Future[Announcement]:
@@ -154,7 +159,7 @@ class BootstrapServer:
         name, instance = str(hello["name"]), str(hello["instance"])
         before = self._peers.get(name)
         if before is not None and before.instance != instance and self._heartbeat.on:
-            self._listener().peer_lost(name, f"{name} was replaced by a new instance")
+            self._listener().peer_replaced(name, f"{name} was replaced by a new instance")
         peer = DecodePeer(name, instance, int(hello["kv_port"]), self._heartbeat.pulse(), outbox)
         self._peers[name] = peer
         peer.send(line("welcome", instance=self._instance))

@@ -84,7 +84,7 @@ class DecodeSide:
         self._ledger.enter(room.number, order.request_id, Stage.BOOTSTRAP)
         arrived = await self._failpoints.passing("bootstrap.enter", order.request_id)
         peer = self._peers[room.number] = self._peer(order.host, order.port)
-        room.peer = peer.name
+        self._rooms.meet(room, peer.name)
         await peer.connected.wait()
         if not arrived:  # the handshake was lost: its timer ends it
             await asyncio.Event().wait()
@@ -241,12 +241,11 @@ class DecodeSide:
         self._prompts_queued += 1
         self._rooms.progress(room)
 
-    def peer_lost(self, peer: str, why: str) -> None:
-        for room in self._rooms:
-            if room.peer == peer and room.state is not State.SUCCESS:
-                self._rooms.guard("heartbeat_to_prefill", room, why)
+    def peer_silent(self, peer: str, beat_s: float, why: str) -> None:
+        for room in self._rooms.shared_with(peer, for_s=beat_s):
+            self._rooms.guard("heartbeat_to_prefill", room, why)
 
     def peer_replaced(self, peer: str, why: str) -> None:
-        for room in self._rooms:
-            if room.peer == peer and room.announced and room.state is not State.SUCCESS:
+        for room in self._rooms.shared_with(peer):
+            if room.announced:
                 self._rooms.guard("heartbeat_to_prefill", room, why)

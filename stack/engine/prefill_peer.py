@@ -26,8 +26,8 @@ class Listener(Protocol):
         """Its prompt waits for its turn in the prefill, and the queue gets on."""
         ...
 
-    def peer_lost(self, peer: str, why: str) -> None:
-        """Fail what is shared with this prefill."""
+    def peer_silent(self, peer: str, beat_s: float, why: str) -> None:
+        """Fail what this prefill has shared for at least a beat, which it did not answer."""
         ...
 
     def peer_replaced(self, peer: str, why: str) -> None:
@@ -76,7 +76,8 @@ class PrefillPeer:
         while self._heartbeat.on:
             await asyncio.sleep(self._heartbeat.interval_s)
             if self._pulse.beat():
-                self._listener.peer_lost(self.name, self._heartbeat.silence(self.name))
+                why = self._heartbeat.silence(self.name)
+                self._listener.peer_silent(self.name, self._heartbeat.interval_s, why)
             self.send(line("ping"))
 
     async def _session(self, host: str, port: int) -> None:

@@ -77,7 +77,7 @@ class PrefillSide:
         self._pushes[room.number] = push = Push(
             KvWriter(room.number, order.request_id, self._failpoints)
         )
-        room.peer = self._bootstrap.decode_of(room.number)
+        self._rooms.meet(room, self._bootstrap.decode_of(room.number))
         early = self._bootstrap.early_abort(room.number)
         if early is not None:
             self._rooms.fail(room, early)
@@ -85,7 +85,7 @@ class PrefillSide:
         where = await self._bootstrap.announcement(room.number)
         if not arrived:  # the handshake was lost: its timer ends it
             await asyncio.Event().wait()
-        room.peer = where.peer
+        self._rooms.meet(room, where.peer)
         self._rooms.move(room, State.WAITING_FOR_INPUT)
         self._ledger.enter(room.number, order.request_id, Stage.PREFILL)
         assert self._step is not None
@@ -189,7 +189,7 @@ class PrefillSide:
     def queued(self, room: int) -> None:
         found = self._rooms.get(room)
         if found is not None and found.state is State.BOOTSTRAPPING:
-            found.peer = self._bootstrap.decode_of(room)
+            self._rooms.meet(found, self._bootstrap.decode_of(room))
             self._rooms.progress(room)
 
     def progressed(self, room: int, pages: int) -> None:
@@ -204,7 +204,12 @@ class PrefillSide:
         self._rooms.abort(room, failure)
         return True
 
-    def peer_lost(self, peer: str, why: str) -> None:
-        for room in self._rooms:
-            if room.peer == peer and room.state is not State.SUCCESS:
-                self._rooms.guard("heartbeat_to_decode", room, why)
+    def peer_silent(self, peer: str, beat_s: float, why: str) -> None:
+        self._end_shared(peer, beat_s, why)
+
+    def peer_replaced(self, peer: str, why: str) -> None:
+        self._end_shared(peer, 0.0, why)
+
+    def _end_shared(self, peer: str, for_s: float, why: str) -> None:
+        for room in self._rooms.shared_with(peer, for_s):
+            self._rooms.guard("heartbeat_to_decode", room, why)

@@ -30,12 +30,17 @@ class Room:
     state: State = State.BOOTSTRAPPING
     failure: Failure | None = None
     peer: str | None = None  # who is on the other side, once that is known
+    met_s: float = 0.0  # when that was known
     announced: bool = False  # the other side may write, or may be told
     task: asyncio.Task[None] | None = field(default=None, repr=False)
 
     @property
     def number(self) -> int:
         return self.order.room
+
+    def meets(self, peer: str, now_s: float) -> None:
+        if self.peer != peer:
+            self.peer, self.met_s = peer, now_s
 
     def to(self, state: State, now_s: float) -> None:
         self.state = state

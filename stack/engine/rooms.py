@@ -77,6 +77,19 @@ class Rooms:
         self._open[order.room] = room
         room.task = asyncio.get_running_loop().create_task(self._run(room, side))
 
+    def meet(self, room: Room, peer: str | None) -> None:
+        if peer is not None:
+            room.meets(peer, time.monotonic())
+
+    def shared_with(self, peer: str, for_s: float = 0.0) -> list[Room]:
+        """Not yet done, and together with that peer for at least so long."""
+        latest_s = time.monotonic() - for_s
+        return [
+            room
+            for room in self
+            if room.peer == peer and room.met_s <= latest_s and room.state is not State.SUCCESS
+        ]
+
     def move(self, room: Room, state: State) -> None:
         if room.failure is None:
             room.to(state, time.monotonic())

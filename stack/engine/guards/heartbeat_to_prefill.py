@@ -12,7 +12,8 @@ class HeartbeatToPrefill:
     """After `failures_max` missed beats, or a new instance on the same address.
 
     Its clock counts beats that the prefill's IO thread did not answer; that thread takes part in no
-    queue and in no step, so that a busy prefill answers in time.
+    queue and in no step, so that a busy prefill answers in time. A request
+    is ended only when a beat was missed that was sent after the two had met.
     """
 
     on: bool

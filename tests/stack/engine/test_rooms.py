@@ -30,14 +30,27 @@ class Trips:
         self.undone.set()
 
 
-async def life_of_a_tripped_room() -> tuple[State | None, list[tuple[int, Failure]], int]:
-    failed: list[tuple[int, Failure]] = []
-    rooms = Rooms(
+class Waits:
+    """A side on which a request hangs."""
+
+    async def live(self, room: Room) -> None:
+        await asyncio.Event().wait()
+
+    async def undo(self, room: Room) -> None: ...
+
+
+def some_rooms(failed: list[tuple[int, Failure]]) -> Rooms:
+    return Rooms(
         Ledger(Trace(None, "prefill-0")),
         Failpoints(()),
         SkipToFailed(on=True),
         lambda room, failure: failed.append((room, failure)),
     )
+
+
+async def life_of_a_tripped_room() -> tuple[State | None, list[tuple[int, Failure]], int]:
+    failed: list[tuple[int, Failure]] = []
+    rooms = some_rooms(failed)
     side = Trips()
     rooms.open(Order(7, "r1", (1, 2), 4), side)
     async with asyncio.timeout(BOUND_S):
@@ -52,3 +65,24 @@ def test_a_room_that_trips_over_a_bug_of_ours_is_told_and_gives_everything_back(
     ((room, failure),) = failed
     assert (room, failure.code, left) == (7, "internal_error", 0)
     assert "IndexError" in failure.message
+
+
+async def shared_with_a_silent_peer() -> list[list[int]]:
+    """The rooms that a heartbeat may end: before a beat is over, after it, and another peer's."""
+    rooms = some_rooms([])
+    rooms.open(Order(7, "r1", (1, 2), 4), Waits())
+    room = rooms.get(7)
+    assert room is not None
+    rooms.meet(room, "decode-0")
+    early = rooms.shared_with("decode-0", for_s=60.0)
+    room.met_s -= 60.0
+    rooms.meet(room, "decode-0")  # again: they had met before
+    late = rooms.shared_with("decode-0", for_s=60.0)
+    found = early, late, rooms.shared_with("decode-1")
+    rooms.fail(room, Failure("test", "over"))
+    return [[one.number for one in some] for some in found]
+
+
+def test_a_heartbeat_ends_nobody_who_came_after_the_beat_that_was_missed() -> None:
+    """Who comes just after a heal would be condemned for a silence that is over."""
+    assert asyncio.run(shared_with_a_silent_peer()) == [[], [7], []]
