@@ -257,7 +257,7 @@ def test_the_guards_of_the_mix_act_within_half_a_second() -> None:
     timed = [
         guard.budget_s - FAST.slack_s
         for guard in FAST.guards.values()
-        if not GUARDS[guard.name].of_router
+        if not GUARDS[guard.name].of_router and guard.name != "drain"  # nobody is told to go
     ]
     assert 0.3 <= max(timed) <= 0.5
 

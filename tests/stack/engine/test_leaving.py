@@ -86,6 +86,7 @@ def test_one_who_leaves_a_step_that_stands_is_free_when_the_watchdog_acts(
     with Stream(pair.decode, "r", body) as response:
         lines = response.iter_lines()  # kept: with it the response would be closed
         next(lines)
-        pair.decode.admin("POST", "/failpoints", {"site": "decode.step", "action": "hold"})
-        response.close()
-    until(pair.decode.gone, "the worker is replaced, with the pages")
+        with pair.decode.armed("decode.step", "hold") as held:
+            until(lambda: held() == 1, "the step stands")
+            response.close()
+            until(pair.decode.gone, "the worker is replaced, with the pages")
