@@ -59,6 +59,14 @@ class Case:
         mine = [one for one in self.fates if one.state in OPEN]
         return tuple(sorted(mine, key=lambda one: (order.index(one.state), -one.after_s)))
 
+    def worst(self, result: Outcome) -> tuple[Fate, ...]:
+        """Of these requests, those that this verdict is about: who shares a lesser one of them
+        with this strike does not share the verdict."""
+        if result is Outcome.SILENT:
+            return self.detected.untold
+        late = tuple(one for one in self.affected if one.state in LATE)
+        return late if result is Outcome.SURFACED else self.affected
+
     @property
     def touched(self) -> tuple[Fate, ...]:
         """All that did not go as in the control, those that nobody has to answer for included."""
@@ -112,8 +120,8 @@ class _Evidence:
     def __init__(self, history: History, control: Verdict | None, as_control: bool) -> None:  # noqa: FBT001 - a fact
         self._history = history
         self.blows = blows(history)
-        self._fates = _by_strike(fates(history))
         self._accusations = accusations(history)
+        self._fates = _by_strike(fates(history), self._accusations[Outcome.FALSE_ALARM])
         self._detections = Detections(history)
         unread = dict[Outcome, str]() if as_control else self._unread()
         self._holes = (*_holes(history, control), *unread.values())
@@ -130,7 +138,8 @@ class _Evidence:
             kind: tuple(one for one in told if _names(blow, one.strikes))
             for kind, told in self._accusations.items()
         }
-        unsure_ = () if any(accused.values()) else self._unsure(blow)
+        hurt = any(accused.values()) or any(one.state in OPEN for one in mine)
+        unsure_ = () if hurt else self._unsure(blow)
         detected = self._detections.of([one for one in mine if one.state in LATE])
         began_ns = blow.began_ns if blow else None
         return Case(
@@ -175,11 +184,20 @@ class _Evidence:
         return tuple(f"nothing to evaluate alert {one} on" for one in blind)
 
 
-def _by_strike(all_fates: Sequence[Fate]) -> Mapping[str, Sequence[Fate]]:
+def _by_strike(
+    all_fates: Sequence[Fate], false_alarms: Sequence[Accusation]
+) -> Mapping[str, Sequence[Fate]]:
+    """What a guard ended by a false alarm, is the affair of those that are charged with that."""
+    condemned: defaultdict[int, set[str]] = defaultdict(set)
+    for one in false_alarms:
+        for seq in one.symptom.evidence:
+            condemned[seq].update(one.strikes or (FAULT_FREE,))
     charged: defaultdict[str, list[Fate]] = defaultdict(list)
     for fate in all_fates:
+        alarm = condemned.get(fate.guard.seq) if fate.guard else None
         for strike in fate.strikes or (FAULT_FREE,):
-            charged[strike].append(fate)
+            if alarm is None or strike in alarm:
+                charged[strike].append(fate)
     return charged
 
 

@@ -20,7 +20,8 @@ from chaos.route import route
 @dataclass(frozen=True, slots=True)
 class Charge:
     strikes: tuple[Blow, ...]  # empty: nobody's
-    since_ns: int  # sent, or first hurt by one of them if that came later
+    since_ns: int  # sent, or when the first of them began to enter, if that came later
+    surely_ns: int = 0  # one of them had entered: from here on it hurt, and perhaps not before
     innocent: bool = False  # none of them could touch it: it was hurt beside their targets
 
     @property
@@ -73,7 +74,7 @@ class Charges:
         if not mine:
             beside = tuple(one for one in begun if one.end_ns >= sent_ns)
             return Charge(beside, sent_ns, innocent=bool(beside))
-        return Charge(mine, max(sent_ns, _first_ns(mine)))
+        return Charge(mine, max(sent_ns, _first_ns(mine)), _entered_ns(mine))
 
     def _begun(self, end_ns: int) -> tuple[Blow, ...]:
         return tuple(one for began_ns, one in self._began if began_ns <= end_ns)
@@ -103,6 +104,10 @@ class Charges:
 
 def _first_ns(some: Sequence[Blow]) -> int:
     return min(one.began_ns for one in some if one.began_ns is not None)
+
+
+def _entered_ns(some: Sequence[Blow]) -> int:
+    return min(one.struck.at_ns for one in some if one.struck is not None)
 
 
 def _last_ns(some: Sequence[Blow]) -> int:

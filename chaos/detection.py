@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from chaos.blow import Blow
 from chaos.clock import ns, seconds
 from chaos.event import Kind
 from chaos.fate import Fate
 from chaos.history import History
 from chaos.oracles import signals
 from chaos.oracles.signals import Firing
-from chaos.route import is_worker, role_of, route, workers_of
+from chaos.route import Route, is_worker, role_of, route, workers_of
 from chaos.target import Target, targets
 
 
@@ -41,12 +42,13 @@ class Detections:
     def of(self, late: Sequence[Fate]) -> Detected:
         """An alert tells of a request if it is about a node that this may have hung on, and fired
         while it waited, at most `detect_s` after it began to. One that fired before, under the same
-        strikes, counts while it holds. Who was told once of a node knows it also of the requests
-        that come to hang on it later."""
+        strikes, counts while it holds. Each request is asked for by itself: what was over before
+        one was sent tells nobody of it, whatever it told of others."""
         in_order = sorted(late, key=lambda one: one.since_ns)
         told = [(one, fate) for fate in in_order for one in self._telling(fate)]
         known = dict(reversed(told))
-        untold = tuple(one for one in in_order if not self._is_told(one, tuple(known)))
+        spoken_for = {id(fate) for _, fate in told}
+        untold = tuple(one for one in in_order if id(one) not in spoken_for)
         if untold or not known:
             return Detected(self._too_late(untold), untold)
         first = min(known, key=lambda one: (one.at_ns, one.alert))
@@ -70,12 +72,6 @@ class Detections:
             and self._is_about(one, fate)
         ]
 
-    def _is_told(self, fate: Fate, known: Sequence[Firing]) -> bool:
-        by_ns = fate.since_ns + self._detect_ns
-        if fate.ended_ns is not None:
-            by_ns = min(by_ns, fate.ended_ns)
-        return any(one.at_ns <= by_ns and self._is_about(one, fate) for one in known)
-
     def _too_late(self, untold: Sequence[Fate]) -> Detection | None:
         late = ((one, fate) for fate in untold for one in self._seen(fate))
         found = min(late, key=lambda pair: pair[0].at_ns, default=None)
@@ -95,12 +91,8 @@ class Detections:
         way = route(fate.life)
         return all(
             one in way.used
-            or not way.used
             or self._is_alone(one)
-            or (
-                way.may_use(one)
-                and any(not to.targets or to.touches(one) for to in fate.charge.strikes)
-            )
+            or (way.may_use(one) and _may_be_hurt(one, fate.charge.strikes, way))
             for one in target.ends
         )
 
@@ -129,6 +121,15 @@ class Detections:
     @cached_property
     def _nodes(self) -> dict[str, tuple[Target, ...]]:
         return {}
+
+
+def _may_be_hurt(node: str, strikes: Sequence[Blow], way: Route) -> bool:
+    """Hit, as far as is known. Of a request that nobody wrote of, any node of a role that no
+    strike hit may be where it stands."""
+    if any(not one.targets or one.touches(node) for one in strikes):
+        return True
+    hit = {role_of(end) for one in strikes for target in one.targets for end in target.ends}
+    return not way.used and role_of(node) not in hit
 
 
 def _workers(about: str) -> tuple[Target, ...]:

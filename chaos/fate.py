@@ -177,9 +177,7 @@ class _Reading:
     def _guard(
         self, life: Life, settled: Event, charge: Charge, clocks_ns: tuple[int, int]
     ) -> Event | None:
-        """The first guard whose event names this request and that kept its budget, which counts
-        from when it was affected, or last served if the guard spoke after that."""
-        affected, served = clocks_ns
+        """The first guard whose event names this request and that kept its budget."""
         # After a client has gone, cleaning up is a guard's whole task; else it comes too late
         # to be what ended the request.
         gone = ending(settled) is Ending.CANCELLED
@@ -189,7 +187,7 @@ class _Reading:
             if event.at_ns >= charge.since_ns
             and (event.at_ns <= settled.at_ns + ns(LOG_SLACK_S) or gone)
             and max(event.at_ns, settled.at_ns)
-            <= (served if event.at_ns >= served else affected) + ns(self._budget_s(event))
+            <= _counts_from_ns(event, charge, life.heard_ns, clocks_ns) + ns(self._budget_s(event))
         ]
         return min(named, key=_rank, default=None)
 
@@ -214,6 +212,15 @@ class _Reading:
             return State.CAUGHT, error_name(settled)
         in_time = self._late_s(life, settled) <= self._budgets.delay_s
         return (State.DELAYED if in_time else State.OVERRAN), None
+
+
+def _counts_from_ns(guard: Event, charge: Charge, heard_ns: int, clocks_ns: tuple[int, int]) -> int:
+    """From when on its budget counts: the request was affected, or served for the last time if no
+    token came after the guard's word. A strike hurts from somewhere in its entry on, and nobody
+    can tell from where: no guard is too late that may have spoken in time."""
+    affected_ns, served_ns = clocks_ns
+    since_ns = served_ns if guard.at_ns >= heard_ns else affected_ns
+    return max(since_ns, min(charge.surely_ns, guard.at_ns))
 
 
 def _rank(guard: Event) -> tuple[bool, int]:

@@ -201,7 +201,8 @@ def _of_requests(
     case: Case, result: Outcome, reason: str, by: str | None, after_s: float
 ) -> Verdict:
     affected = case.affected
-    together = sorted({one for fate in affected for one in fate.strikes} - {case.strike})
+    worst = case.worst(result)
+    together = sorted({one for fate in worst for one in fate.strikes} - {case.strike})
     return Verdict(
         case.strike,
         result,

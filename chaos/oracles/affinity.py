@@ -31,9 +31,9 @@ class KeysStay:
 
     - *it stays*: a turn on another worker than the turn before is allowed only when a strike had
       touched the worker that was left, before the new turn came in. While the strike lasts, it
-      excuses every departure; when it is over, the first one. Coming home, back to the key's first
-      worker after a departure that was allowed, is allowed too: consistent hashing does it by its
-      definition;
+      excuses every departure; when it is over, the first one within `recover_s`. Coming home, back
+      to the key's first worker after a departure that was allowed, is allowed whenever it comes:
+      consistent hashing does it by its definition;
     - *it moves*: a turn that was sent later than the bound after its worker was killed, and before
       that was undone, must reach another worker of the role, if there is one. Nobody can move it
       before the router's health checks have seen the death, and these have a budget of their own.
@@ -64,11 +64,12 @@ Sequences = Mapping[tuple[str, str], list[_Turn]]  # by routing key and role
 
 def symptoms(history: History) -> tuple[Symptom, ...]:
     struck = tuple(one for one in blows(history) if one.struck)
+    recover_ns = ns(history.specification.budgets.recover_s)
     sequences = _sequences(history)
     found = [
         one
         for key_and_role, turns in sorted(sequences.items())
-        for one in _strays(key_and_role[0], turns, struck)
+        for one in _strays(key_and_role[0], turns, struck, recover_ns)
     ]
     return (*found, *_prisoners(history, struck, sequences))
 
@@ -100,13 +101,15 @@ def _sequences(history: History) -> Sequences:
     return sequences
 
 
-def _strays(key: str, turns: Sequence[_Turn], struck: Sequence[Blow]) -> Iterator[Symptom]:
+def _strays(
+    key: str, turns: Sequence[_Turn], struck: Sequence[Blow], recover_ns: int
+) -> Iterator[Symptom]:
     home, here = turns[0].worker, turns[0]
     excused: set[tuple[str, str]] = set()  # (strike, worker): one touch, one departure
     away = False
     for turn in turns[1:]:
         if turn.worker != here.worker:
-            excuse = _excuse(here.worker, turn.intake.at_ns, struck, excused)
+            excuse = _excuse(here.worker, turn.intake.at_ns, struck, recover_ns, excused)
             if excuse is not None:
                 excused.add(excuse)
                 away = True
@@ -118,12 +121,17 @@ def _strays(key: str, turns: Sequence[_Turn], struck: Sequence[Blow]) -> Iterato
 
 
 def _excuse(
-    left: str, at_ns: int, struck: Sequence[Blow], excused: set[tuple[str, str]]
+    left: str,
+    at_ns: int,
+    struck: Sequence[Blow],
+    recover_ns: int,
+    excused: set[tuple[str, str]],
 ) -> tuple[str, str] | None:
     for blow in struck:
         if blow.began_ns is None or blow.began_ns > at_ns or not blow.touches(left):
             continue
-        if at_ns <= blow.end_ns or (blow.strike, left) not in excused:
+        first = (blow.strike, left) not in excused
+        if at_ns <= blow.end_ns or (first and at_ns <= blow.end_ns + recover_ns):
             return (blow.strike, left)
     return None
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from chaos.blow import Blow, blows
+from chaos.charge import Charges
 from chaos.clock import ns, seconds
 from chaos.ending import Ending, ending
 from chaos.event import Event
@@ -52,16 +53,19 @@ def toothless(history: History, blow: Blow) -> str | None:
 
 def unsure(history: History, blow: Blow) -> str | None:
     """Why nobody can tell whether a request met this strike, or None: all that lived while it
-    entered had ended well when it was done, and may have ended before anything hurt."""
+    entered had ended when it was done, and may have ended before anything hurt. One that failed
+    shows that something did, where this strike is charged with it."""
     if blow.struck is None or blow.began_ns is None:
         return None
     entered_ns, met = blow.struck.at_ns, False
     for one in _witnesses(history, blow.began_ns):
-        if one.settled is None or one.settled.at_ns >= entered_ns or _failed(one.settled):
+        if one.settled is None or one.settled.at_ns >= entered_ns:
+            return None
+        if _failed(one.settled) and _is_charged(history, blow, one, one.settled.at_ns):
             return None
         met = True
     took_s = seconds(entered_ns - blow.began_ns)
-    why = f"{blow.strike} took {took_s:.2f} s to enter, and every request ended well meanwhile"
+    why = f"{blow.strike} took {took_s:.2f} s to enter, and all had ended meanwhile without it"
     return why if met else None
 
 
@@ -81,4 +85,8 @@ def _had_hung(life: Life, at_ns: int, settle_ns: int) -> bool:
 
 
 def _failed(settled: Event) -> bool:
-    return ending(settled) is not Ending.COMPLETE
+    return ending(settled) not in (Ending.COMPLETE, Ending.CANCELLED)
+
+
+def _is_charged(history: History, blow: Blow, life: Life, at_ns: int) -> bool:
+    return blow.strike in Charges(history).of_request(life, at_ns).names

@@ -56,7 +56,9 @@ def judged(
         ((SENT, HERE), "router/load{decode-0}", Outcome.SURFACED),
         ((SENT, HERE), "prefill-0->decode-0/kv", Outcome.SURFACED),
         ((SENT, HERE), "prefill-0->decode-1/kv", Outcome.SILENT),  # a link needs both of its ends
-        ((SENT,), "decode-1/load", Outcome.SURFACED),  # nobody tells where it went
+        ((SENT,), "decode-1/load", Outcome.SILENT),  # nobody tells where it went: not there
+        ((SENT,), "decode-0/load", Outcome.SURFACED),  # ... but perhaps to where it was struck
+        ((SENT,), "prefill-1/load", Outcome.SURFACED),  # ... and to any prefill
         ((SENT, HERE.splitlines()[1]), "decode-0/load", Outcome.SURFACED),  # frozen, it is mute
         ((SENT, HERE.splitlines()[1]), "decode-1/load", Outcome.SILENT),  # nothing hurt that one
         ((SENT, HERE.splitlines()[2]), "prefill-0/load", Outcome.SILENT),
@@ -115,11 +117,19 @@ def test_an_alert_that_fired_when_a_late_request_had_ended_told_of_nothing() -> 
 SECOND = "5.0 client sent r2\n 5.0 {0} stage r2 stage=intake attempt=8\n"
 
 
-def test_who_was_told_of_a_node_knows_it_of_the_requests_that_hang_on_it_later() -> None:
-    over = busy("decode-0/load", 2.0, until_s=4.0)
-    verdict = judged(SENT, HERE, over, SECOND.format("decode-0"))
-    assert (verdict.outcome, len(verdict.about)) == (Outcome.SURFACED, 2)
-    assert verdict.after_s == pytest.approx(1.9)
+@pytest.mark.parametrize(
+    ("over_s", "outcome"),
+    [(4.9, Outcome.SILENT), (5.0, Outcome.SURFACED), (None, Outcome.SURFACED)],
+)
+def test_an_alert_that_was_over_when_a_request_was_sent_told_nobody_of_it(
+    over_s: float | None, outcome: Outcome
+) -> None:
+    verdict = judged(SENT, HERE, busy("decode-0/load", 2.0, over_s), SECOND.format("decode-0"))
+    assert (verdict.outcome, len(verdict.about)) == (outcome, 2)
+    if outcome is Outcome.SURFACED:
+        assert verdict.after_s == pytest.approx(1.9)
+    else:
+        assert "no alert fired for r2" in verdict.reason
 
 
 def test_who_learns_of_a_node_learns_nothing_of_a_request_that_has_ended() -> None:

@@ -6,7 +6,18 @@ import pytest
 
 from chaos.judge import judge
 from chaos.verdict import Outcome, Verdict
-from tests.chaos.one_request import GUARD, QUIET, REFUSED, RIGHT, SENT, finished, one, told
+from tests.chaos.one_request import (
+    GUARD,
+    PINNED,
+    QUIET,
+    REFUSED,
+    RIGHT,
+    SENT,
+    STUCK,
+    finished,
+    one,
+    told,
+)
 from tests.chaos.table import CONTROL, RECOVERED, STRUCK, history, played, strike
 from tests.chaos.test_case import TWO
 
@@ -67,6 +78,24 @@ def test_a_key_that_strayed_under_two_strikes_is_charged_to_both() -> None:
     ]
 
 
+@pytest.mark.parametrize(("alert", "outcome"), [("", Outcome.SILENT), (STUCK, Outcome.SURFACED)])
+def test_who_shares_only_something_lesser_with_a_strike_does_not_share_its_verdict(
+    alert: str, outcome: Outcome
+) -> None:
+    """r1 hung on decode-0, where only one of the two strikes was; both may have broken r2."""
+    names = ("S1 on decode-0", "S2 on decode-1")
+    before = STRUCK.replace(" S1 ", f" '{names[0]}' ")
+    before += f"1.1 fault struck '{names[1]}' bit=true\n9.0 fault healed '{names[1]}' bit=true\n"
+    r2 = "1.0 client sent r2\n {} client {} r2 {}\n"
+    table = played(QUIET + alert + SENT + r2.format(1.9, "refused", "status=503"), before)
+    usual = CONTROL + QUIET + r2.format(1.5, "finished", "finish_reason=length done=true")
+    strikes = [strike(one) for one in names]
+    first, second = judge(history(table, control=usual, strikes=strikes, alerts=[PINNED]))
+    assert (first.outcome, first.together) == (outcome, ())
+    assert "charged together" not in first.reason
+    assert (second.outcome, second.together) == (Outcome.CAUGHT, (names[0],))
+
+
 def test_a_false_alarm_under_two_strikes_is_charged_to_both() -> None:
     strikes = [strike("S1", alive=True), strike("S2", alive=True)]
     table = played(SENT + GUARD + REFUSED, TWO)
@@ -75,6 +104,16 @@ def test_a_false_alarm_under_two_strikes_is_charged_to_both() -> None:
         (Outcome.FALSE_ALARM, ("S2",)),
         (Outcome.FALSE_ALARM, ("S1",)),
     ]
+
+
+def test_what_a_false_alarm_ended_is_caught_for_no_strike_that_came_after_it() -> None:
+    """The guard condemned at 3.9 what had got a token at 3.85; the second strike began at 3.95."""
+    load = SENT + "3.85 client tokens r1 text=abcdefghijkl\n" + GUARD + finished(4.0)
+    later = TWO.replace(" 2.0 ", " 3.95 ").replace(" 3.0 ", " 5.0 ")
+    strikes = [strike("S1"), strike("S2")]
+    first, second = judge(history(played(load, later), control=CONTROL, strikes=strikes))
+    assert (first.outcome, first.by) == (Outcome.FALSE_ALARM, "waiting_timeout")
+    assert second.outcome is Outcome.TOLERATED
 
 
 NEVER = "\n".join(line for line in STRUCK.splitlines() if "fault" not in line)
@@ -122,7 +161,7 @@ def test_a_strike_whose_entry_outlived_every_request_proves_nothing() -> None:
     slow = STRUCK.replace("1.1 ", "2.1 ").replace("bit=true", "bit=true entry_s=1.0", 1)
     verdict = one(WELL_ENDED, before=slow)
     assert verdict.outcome is Outcome.UNKNOWN
-    assert "S1 took 1.00 s to enter, and every request ended well meanwhile" in verdict.reason
+    assert "S1 took 1.00 s to enter, and all had ended meanwhile without it" in verdict.reason
     assert verdict.of_machine
     assert one(WELL_ENDED, before=slow, after=pages(1)).outcome is Outcome.LEAKED
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from chaos.history import History
 from chaos.oracles.affinity import KeysStay
 from chaos.specification import StrikeSpec
@@ -77,6 +79,22 @@ def test_a_key_may_come_home_once_and_one_strike_excuses_one_departure() -> None
     assert ORACLE.judge(played(*home, struck=STRUCK, strikes=(KILL,))).answer is Answer.HOLDS
     again = (*home, turn(11, "r4", "decode-1"))
     assert ORACLE.judge(played(*again, struck=STRUCK, strikes=(KILL,))).answer is Answer.VIOLATED
+
+
+@pytest.mark.parametrize(("at_s", "answer"), [(13.8, Answer.HOLDS), (14.0, Answer.VIOLATED)])
+def test_a_key_may_leave_for_as_long_as_a_healed_worker_has_to_recover(
+    at_s: float, answer: Answer
+) -> None:
+    late = (turn(1, "r1", "decode-0"), turn(at_s, "r2", "decode-1"))  # healed at 9, recover_s is 5
+    table = "\n".join((*late, STRUCK, "20.0 run phase done"))
+    assert ORACLE.judge(history(table, strikes=[KILL], specification=STICKY)).answer is answer
+
+
+def test_a_key_may_come_home_at_any_time() -> None:
+    turns = (turn(1, "r1", "decode-0"), turn(3, "r2", "decode-1"), turn(18, "r3", "decode-0"))
+    table = "\n".join((*turns, STRUCK, "20.0 run phase done"))
+    told = ORACLE.judge(history(table, strikes=[KILL], specification=STICKY))
+    assert told.answer is Answer.HOLDS
 
 
 def test_a_key_that_does_not_leave_its_dead_worker_is_a_violation() -> None:

@@ -48,6 +48,23 @@ def test_the_time_of_entering_counts_for_what_failed_in_it_and_not_for_what_ende
     assert judged(*entered, failed.format(1.85)).answer is Answer.UNKNOWN
 
 
+def test_what_failed_while_it_entered_on_another_node_did_not_meet_it() -> None:
+    """Nor did one whose client left."""
+    entered = "2.1 fault struck 'S1 on decode-1' bit=true entry_s=0.2"
+    table = f"{REQUEST}{entered}\n 1.6 client sent r2\n 1.7 {{}} stage r2 stage=decode attempt=1\n"
+    for node, end, answer in (
+        ("decode-1", "refused r2 status=503", Answer.HOLDS),
+        ("decode-0", "refused r2 status=503", Answer.UNKNOWN),
+        ("decode-1", "cancelled r2", Answer.UNKNOWN),
+    ):
+        beside = "0.1 fault struck 'S2 on decode-0' bit=true\n 9 fault healed 'S2 on decode-0'"
+        told = history(
+            f"{table.format(node)}1.95 client {end}\n{beside}",
+            strikes=[strike("S1 on decode-1"), strike("S2 on decode-0")],
+        )
+        assert ORACLE.judge(told).answer is answer, (node, end)
+
+
 def test_a_request_that_had_hung_when_the_strike_came_did_not_meet_it() -> None:
     hung = "1.0 client sent r2\n 9.0 run phase done"
     strikes = "{0} fault struck S1 bit=true\n {0} fault healed S1 bit=true"
