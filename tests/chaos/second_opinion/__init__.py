@@ -1,0 +1,1 @@
+"""A second opinion: the promise of the verdict table as an executable model, beside the judge."""
