@@ -18,7 +18,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from ci.mutants.by_hand import KERNELS, PROVER, Mutation
+from ci.mutants.by_hand import KERNELS, Mutation
+from ci.mutants.prover import PROVER
 
 ROOT = Path(__file__).resolve().parents[1]
 TEST_S_MAX = 300

@@ -91,6 +91,8 @@ def unseen_case(source: str, launch: str | None, gpu_name: str | None, reserved_
         card = gpu(gpu_name)
         shapes.require_reserved(card, reserved_sms)
         given = ("--capability", str(card.architecture.capability), *given)
+    if told.resident is not None and reserved_sms:
+        raise ValueError("--reserved-sms: `resident` of the launch file says R already")
     if told.resident is not None:
         why = "R is what the launch file says"
         residency = told.resident

@@ -22,7 +22,7 @@ from kernels.wait_scan import waits
 
 TOLD_MAX = 1 << 16  # elements of a tensor whose contents are told
 _ELEMENTS = {"int8": "i8", "uint8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
-             "bool": "i1", "float16": "f16", "bfloat16": "bf16", "float32": "f32",
+             "bool": "i8", "float16": "f16", "bfloat16": "bf16", "float32": "f32",
              "float64": "f64", "float8_e4m3fn": "f8E4M3FN"}  # fmt: skip
 Contents = Mapping[int, "list[float] | float"]  # by id of a tensor that has no storage
 

@@ -21,6 +21,7 @@ from kernels.compile_process import Died, compile_in_child
 from kernels.compiled_launch import CompiledLaunch
 from kernels.device import GPUS
 from kernels.residency.answer import MODEL, Finding, Verdict
+from kernels.residency.bounds import within_bounds
 from kernels.residency.judge import Launch, every_order, given_order, replayed
 from kernels.residency.launching import launch_of
 from kernels.residency.machine import Undecided
@@ -108,11 +109,16 @@ def _examined(
         launch = launch_of(compiled, until)
         if args.play is not None:
             return replayed(launch, case.residency.most, read_turns(args.play))
-        if args.order or args.seeds:
-            return _in_orders(launch, case, args)
-        return _at_both_ends(launch, case)
+        ordered = args.order or args.seeds
+        finding = _in_orders(launch, case, args) if ordered else _at_both_ends(launch, case)
     except Undecided as undecided:
         return Finding(Verdict.NOT_PROVEN, f"{compiled.kernel}: {undecided}")
+    if case.plan is not None:
+        return finding  # our own launchers refuse indices that lead out of a tensor
+    finding, seen = within_bounds(finding, compiled, until)
+    if seen:
+        _say(f"{compiled.kernel}: {seen}")
+    return finding
 
 
 def _at_both_ends(launch: Launch, case: Case) -> Finding:

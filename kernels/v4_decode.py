@@ -194,19 +194,17 @@ def v4_decode(query: torch.Tensor, window_cache: Cache, compressed_cache: Cache,
     require_caches(query, window_cache, compressed_cache)
     require_sinks(query, sinks)
     require_index(query.shape[0], block_table, context_lens, chosen, chosen_counts)
-    require_below("block_table", block_table, near[0].shape[0], "pages of the window's cache")
-    require_below("chosen", chosen, far[0].shape[0], "rows of the compressed cache")
-    requests, heads, latent = query.shape
-    tiles = requests * heads // TILE_HEADS
+    require_inside(block_table, near[0], chosen, far[0])
+    heads, latent = query.shape[1:]
+    tiles = query.shape[0] * heads // TILE_HEADS
     out = require_out(query, out)
     counts = context_lens.clamp(max=window) + chosen_counts
-    scratch = Partials.allocate(requests * heads, latent, tiles, launch, query.device)
+    scratch = Partials.allocate(tiles * TILE_HEADS, latent, tiles, launch, query.device)
     v4_decode_kernel[(tiles * launch.splits,)](
-        query, *near, *far, block_table, chosen, sinks, context_lens, counts,
-        scratch.outputs, scratch.lses, scratch.counters, out,
-        tiles, launch.splits, math.log2(math.e) * softmax_scale, heads // TILE_HEADS,
-        block_table.shape[1], chosen.shape[1], HEADS=TILE_HEADS, LATENT=latent, ROPE=ROPE,
-        GROUP=GROUP, PAGE=near[0].shape[1], WINDOW=window, BLOCK_TOKENS=block_tokens,
+        query, *near, *far, block_table, chosen, sinks, context_lens, counts, scratch.outputs,
+        scratch.lses, scratch.counters, out, tiles, launch.splits, softmax_scale * LOG2_E.value,
+        heads // TILE_HEADS, block_table.shape[1], chosen.shape[1], HEADS=TILE_HEADS, LATENT=latent,
+        ROPE=ROPE, GROUP=GROUP, PAGE=near[0].shape[1], WINDOW=window, BLOCK_TOKENS=block_tokens,
         COMBINE=COMBINES[launch.combine], SPLIT_FASTEST=launch.order == "split_fastest",
         COLUMNS=SLICE_COLUMNS, POLL_TIMEOUT_NS=launch.poll_timeout_ns, num_stages=2,
         **tuning(block_tokens, quantised=isinstance(window_cache, QuantisedRows)))  # fmt: skip
@@ -259,6 +257,13 @@ def require_sinks(query: torch.Tensor, sinks: torch.Tensor) -> None:
     """ValueError unless there is a float32 sink for each head."""
     if sinks.shape != query.shape[1:2] or sinks.dtype != torch.float32:
         raise ValueError(f"sinks must be float32 [{query.shape[1]}]")
+
+
+def require_inside(pages: torch.Tensor, window: torch.Tensor, rows: torch.Tensor,
+                   compressed: torch.Tensor) -> None:  # fmt: skip
+    """ValueError, in debug mode, if a page or a row lies behind the end of its cache."""
+    require_below("block_table", pages, window.shape[0], "pages of the window's cache")
+    require_below("chosen", rows, compressed.shape[0], "rows of the compressed cache")
 
 
 def require_index(requests: int, block_table: torch.Tensor, context_lens: torch.Tensor,

@@ -50,16 +50,24 @@ class Finding:
 
 def stuck(play: Play) -> str:
     """Who is resident, where, and what is seen there."""
-    many, left = len(play.residents), len(play.unstarted)
-    rest = (
-        f"{left} can never start" if left else "all were launched, so that more slots are no help"
-    )
-    lines = [f"  {many} CTAs are stuck, {rest}"]
+    many = len(play.residents)
+    lines = [f"  {_many(play)}"]
     for cta, stop in list(play.residents.items())[:SHOWN_MAX]:
         lines.append(f"    CTA {cta} at {_where(play, stop)}")
     if many > SHOWN_MAX:
         lines.append(f"    and {many - SHOWN_MAX} more")
     return "\n".join(lines)
+
+
+def _many(play: Play) -> str:
+    """How many hold a slot, whether for ever, and what becomes of the others."""
+    many, left = len(play.residents), len(play.unstarted)
+    ctas = "1 CTA is stuck" if many == 1 else f"{many} CTAs are stuck"
+    if play.can_go_on() is not False:
+        return f"{many} CTAs hold a slot, {left} are not launched yet"
+    if not left:
+        return f"{ctas}, all were launched, so that more slots are no help"
+    return f"{ctas}, {left} can never start"
 
 
 def _where(play: Play, stop: int) -> str:

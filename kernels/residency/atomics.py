@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from kernels.residency.instructions import Access
 from kernels.residency.scalar import INTEGER, Scalar, Unknown, bits_of, is_float, rounded
 
+SMALLEST_NORMAL = 2.0**-126  # of fp32: an atomic addition may flush what is smaller to 0
 _INTEGER = {"add": "addi", "and": "andi", "or": "ori", "xor": "xori", "max": "maxsi",
             "min": "minsi", "umax": "maxui", "umin": "minui"}  # fmt: skip
 
@@ -69,7 +70,16 @@ def _new_value(access: Access, cell: Scalar, operand: Scalar) -> Scalar:
     if is_float(kind):
         if access.how != "fadd":
             return Unknown(f"atomic {access.how} of a float")
-        return rounded(cell + operand, kind)
+        return _added(cell, operand, kind)
     if access.how not in _INTEGER:
         return Unknown(f"atomic {access.how}")
     return INTEGER[_INTEGER[access.how]](int(cell), int(operand), bits_of(kind))
+
+
+def _added(cell: float, operand: float, kind: str) -> Scalar:
+    total = rounded(cell + operand, kind)
+    if isinstance(total, Unknown):
+        return total
+    if kind == "f32" and any(0 < abs(each) < SMALLEST_NORMAL for each in (cell, operand, total)):
+        return Unknown("an atomic addition of numbers that may be flushed to 0")
+    return total

@@ -4,24 +4,21 @@ compiler may take out of a loop; and tensors whose elements meet other CTAs in a
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from kernels.residency.instructions import Access
 from kernels.residency.machine import Machine
-from kernels.residency.parts import Part
 from kernels.residency.states import Graph
 
 
-def reservations(machine: Machine, parts: Sequence[Part]) -> list[str]:
-    """Why a claim about these parts must not be made; none: it may."""
+def reservations(machine: Machine, graphs: Sequence[Graph]) -> list[str]:
+    """Why a claim must not be made about CTAs that can do this together; none: it may."""
     found: list[str] = []
-    for part in parts:
-        if len(part.ctas) < 2:  # noqa: PLR2004 - with one CTA there is nobody to meet
-            continue
-        stops = _stops(part.graph)
-        found += _hoisted(machine, part.graph, stops)
-        found += _torn(machine, part.graph, stops)
-        found += _buffered(machine, part.graph)
+    for graph in graphs:
+        stops = _stops(graph)
+        found += hoisted(machine, stops, graph.written)
+        found += _torn(machine, graph, stops)
+        found += _buffered(machine, graph)
     return list(dict.fromkeys(found))
 
 
@@ -29,7 +26,8 @@ def _stops(graph: Graph) -> set[int]:
     return {stop for state in graph.states for stop, _ in state.residents}
 
 
-def _hoisted(machine: Machine, graph: Graph, stops: set[int]) -> list[str]:
+def hoisted(machine: Machine, stops: Iterable[int], written: set[int]) -> list[str]:
+    """Loads at these stops that the compiler may take out of their loop, of cells that change."""
     return [
         f"a plain load at {access.place} is read again in a loop while others write: the compiler "
         "may read it once, or never"
@@ -38,7 +36,7 @@ def _hoisted(machine: Machine, graph: Graph, stops: set[int]) -> list[str]:
         and access.kind == "load"
         and access.order == "plain"
         and machine.stops[stop].at in machine.program.in_loop
-        and machine.stops[stop].slot in graph.written
+        and machine.stops[stop].slot in written
     ]
 
 

@@ -53,9 +53,12 @@ class Blocked:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A counted loop that was left out: it ends if its step is positive."""
+    """A counted loop that was left out: it ends if its step is positive, and its count does not
+    wrap before it is at the end."""
 
+    high: str
     step: str
+    highest: int  # that the count can hold
     place: str
 
 
@@ -78,7 +81,18 @@ class Access:
     place: str
 
 
-Instruction = Compute | Move | Jump | Branch | End | Blocked | Guard | Access
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """An access on which no wait depends: only where it goes is looked at."""
+
+    pointer: str
+    mask: str | None
+    element: Type
+    count: int
+    place: str
+
+
+Instruction = Compute | Move | Jump | Branch | End | Blocked | Guard | Access | Probe
 
 
 def uses(each: Instruction) -> tuple[str, ...]:
@@ -89,11 +103,14 @@ def uses(each: Instruction) -> tuple[str, ...]:
     if isinstance(each, Branch):
         return (each.condition,)
     if isinstance(each, Guard):
-        return (each.step,)
+        return (each.high, each.step)
     if isinstance(each, Access):
-        named = (each.pointer, *each.operands, each.mask, each.other)
-        return tuple(name for name in named if name is not None)
-    return ()
+        return _named(each.pointer, *each.operands, each.mask, each.other)
+    return _named(each.pointer, each.mask) if isinstance(each, Probe) else ()
+
+
+def _named(*names: str | None) -> tuple[str, ...]:
+    return tuple(name for name in names if name is not None)
 
 
 def makes(each: Instruction) -> tuple[str, ...]:

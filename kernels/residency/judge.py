@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from random import Random
 
 from kernels.residency.answer import Finding, Verdict, stuck
-from kernels.residency.fences import reservations
+from kernels.residency.fences import hoisted, reservations
 from kernels.residency.machine import Machine
 from kernels.residency.parts import Part, parts_of, shares, sums
 from kernels.residency.play import Play, fill, played
 from kernels.residency.states import Budget, BudgetSpent, Edge, Graph, Rules, State, counted
 from kernels.residency.traps import Trap, traps
 
+SETTLING = Budget(turns_max=2_000)  # of a witness, once nothing can end any more
 SHUFFLES = 6  # seeded schedules that are tried where not all can be
 SMALL = 64  # CTAs of a launch whose states under R are worth exploring
 
@@ -41,9 +42,14 @@ def every_order(launch: Launch, room: int) -> Finding:
         parts = parts_of(launch.machine, launch.starts, launch.budget)
     except BudgetSpent:
         return _tried(launch, room)
-    doubts = reservations(launch.machine, parts)
-    finding = _by_parts(launch, parts, room)
-    if doubts and (finding.verdict is Verdict.SAFE or any("plain load" in each for each in doubts)):
+    graphs = [part.graph for part in parts if len(part.ctas) > 1]
+    return _doubted(_by_parts(launch, parts, room), reservations(launch.machine, graphs))
+
+
+def _doubted(finding: Finding, doubts: Sequence[str]) -> Finding:
+    """What speaks against a claim: all of it against one that everything ends."""
+    ends = finding.verdict in {Verdict.SAFE, Verdict.ONE_ORDER}
+    if doubts and (ends or any("plain load" in each for each in doubts)):
         return Finding(Verdict.NOT_PROVEN, "; ".join(doubts))
     return finding
 
@@ -134,6 +140,12 @@ def follow(play: Play, ctas: Sequence[int], path: Sequence[Edge]) -> None:
 
 
 def _deadlock(play: Play, why: str) -> Finding:
+    """From a state that cannot end on until nobody can do anything: that is what is shown."""
+    if play.can_go_on():
+        played(play, play.unstarted, SETTLING)
+    doubts = hoisted(play.machine, play.residents.values(), play.written)
+    if doubts:
+        return Finding(Verdict.NOT_PROVEN, "; ".join(doubts))
     return Finding(Verdict.DEADLOCK, why, tuple(play.turns), stuck(play))
 
 
@@ -208,6 +220,13 @@ def given_order(launch: Launch, room: int, order: Sequence[int], name: str) -> F
         graph.explore(State((), (), 0), launch.budget)
     except BudgetSpent:
         return _one_schedule(launch, room, order, name)
+    doubts = reservations(launch.machine, [graph] if launch.ctas > 1 else [])
+    return _doubted(_in_one_order(launch, room, order, name, graph), doubts)
+
+
+def _in_one_order(
+    launch: Launch, room: int, order: Sequence[int], name: str, graph: Graph
+) -> Finding:
     found = traps(graph)
     closed = [trap for trap in found if trap.closed]
     if closed:

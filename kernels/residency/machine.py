@@ -8,18 +8,31 @@ pair is computed once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from time import monotonic
 
 from kernels.residency.atomics import apply
-from kernels.residency.instructions import Access, Blocked, Branch, Compute, End, Guard, Jump, Move
+from kernels.residency.instructions import (
+    Access,
+    Blocked,
+    Branch,
+    Compute,
+    End,
+    Guard,
+    Jump,
+    Move,
+    Probe,
+)
 from kernels.residency.memory import Memory, OutOfBounds
 from kernels.residency.program import Program
 from kernels.residency.scalar import Scalar, Unknown
 from kernels.residency.shaped import Value, elements
 
 Index = tuple[int, int, int]
+Turn = Jump | Move | Branch | Blocked | Guard
 INSTRUCTIONS_MAX = 2_000_000  # of one CTA between two accesses: some seconds
+CLOCK_EVERY = 1024  # instructions between two looks at the clock
 WATCHED_FROM = 5_000  # instructions in a row; from here on a repeat is looked for
 END = 0  # the stop of a CTA that came to its end
 NOWHERE = -1  # the slot of a stop that touches nothing
@@ -30,6 +43,10 @@ class Undecided(Exception):
 
     def __init__(self, why: str, place: str = "") -> None:
         super().__init__(f"{why} at {place}" if place else why)
+
+
+class Outside(Undecided):
+    """An access outside of every tensor: what it changes cannot be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +77,8 @@ class Machine:
     memory: Memory
     grid: Index
     arguments: Mapping[str, Scalar]  # by parameter; of a tensor its address
+    until: float | None = None  # by the monotonic clock
+    unlooked: set[str] = field(default_factory=set[str])  # places of probes that cannot be told
     stops: list[Stop] = field(default_factory=lambda: [Stop(-1, ())])
     _numbers: dict[Stop, int] = field(default_factory=dict[Stop, int])
     _steps: dict[tuple[int, Scalar], Step] = field(default_factory=dict[tuple[int, Scalar], Step])
@@ -161,7 +180,7 @@ class Machine:
         try:
             return self.memory.slot(int(address), access.element.element)
         except OutOfBounds as error:
-            raise Undecided(str(error), access.place) from error
+            raise Outside(str(error), access.place) from error
 
     def _number(self, stop: Stop) -> int:
         found = self._numbers.get(stop)
@@ -170,13 +189,27 @@ class Machine:
             self.stops.append(stop)
         return found
 
+    def _probe(self, probe: Probe, values: dict[str, Value]) -> None:
+        """Outside if it goes out of its tensor; what cannot be told is noted."""
+        addresses = elements(values[probe.pointer], probe.count)
+        masks = elements(1 if probe.mask is None else values[probe.mask], probe.count)
+        for address, mask in zip(addresses, masks, strict=True):
+            if isinstance(mask, Unknown) or (mask and isinstance(address, Unknown)):
+                self.unlooked.add(probe.place)
+            elif mask:
+                assert not isinstance(address, Unknown)
+                try:
+                    self.memory.require(int(address), probe.element.element)
+                except OutOfBounds as error:
+                    raise Outside(str(error), probe.place) from error
+
     # ---- running ----
 
     def _run(self, at: int, values: dict[str, Value]) -> int:
         """To the next access that others can see, or to the end."""
         seen: set[tuple[int, tuple[Value, ...]]] = set()
         code = self.program.instructions
-        for count in range(INSTRUCTIONS_MAX):
+        for count in self._counted():
             each = code[at]
             if isinstance(each, Compute):
                 values[each.result] = each.evaluate(tuple(values[name] for name in each.operands))
@@ -189,7 +222,7 @@ class Machine:
             elif isinstance(each, End):
                 return END
             else:
-                at = _followed(each, at, values)
+                at = self._followed(each, at, values)
                 if count > WATCHED_FROM and isinstance(each, Branch):
                     state = at, tuple(values[name] for name in self.program.live[at])
                     if state in seen:
@@ -197,19 +230,37 @@ class Machine:
                     seen.add(state)
         raise Undecided(f"no access to memory for {INSTRUCTIONS_MAX} instructions")
 
+    def _counted(self) -> Iterator[int]:
+        """Numbers the instructions, as far as there is time for them."""
+        for count in range(INSTRUCTIONS_MAX):
+            if count % CLOCK_EVERY == 0 and self.until is not None and monotonic() > self.until:
+                raise Undecided("no time is left")
+            yield count
+
+    def _followed(
+        self,
+        each: Jump | Move | Branch | Blocked | Guard | Probe,
+        at: int,
+        values: dict[str, Value],
+    ) -> int:
+        if isinstance(each, Probe):
+            self._probe(each, values)
+            return at + 1
+        return _next(each, at, values)
+
 
 def _guarded(each: Blocked | Guard, at: int, values: dict[str, Value]) -> int:
     if isinstance(each, Blocked):
         raise Undecided(each.why, each.place)
-    step = values[each.step]
+    high, step = values[each.high], values[each.step]
     if not isinstance(step, int) or step <= 0:
         raise Undecided("a counted loop whose step is not positive", each.place)
+    if step > 1 and not (isinstance(high, int) and high <= each.highest - step + 1):
+        raise Undecided("a counted loop whose count may wrap", each.place)
     return at + 1
 
 
-def _followed(
-    each: Jump | Move | Branch | Blocked | Guard, at: int, values: dict[str, Value]
-) -> int:
+def _next(each: Jump | Move | Branch | Blocked | Guard, at: int, values: dict[str, Value]) -> int:
     if isinstance(each, Jump):
         return each.target
     if isinstance(each, Blocked | Guard):

@@ -58,19 +58,27 @@ class Memory:
         return found
 
     def _locate(self, address: int, element: str) -> tuple[Buffer, int]:
-        number = bisect_right(self._starts, address) - 1
-        if number < 0:
-            raise OutOfBounds("an access before every tensor")
-        buffer = self.buffers[number]
-        nbytes = max(1, bits_of(buffer.element) // 8)
-        index, rest = divmod(address - self._starts[number], nbytes)
-        if index >= ALIGNMENT // 2 // nbytes and number + 1 < len(self.buffers):
-            buffer, index = self.buffers[number + 1], (address - self._starts[number + 1]) // nbytes
+        buffer, start = self._nearest(address)
+        index, rest = divmod(start, _nbytes(buffer.element))
         if not 0 <= index < buffer.count:
-            raise OutOfBounds(f"{buffer.title}[{index}] is accessed, which has {buffer.count}")
+            raise OutOfBounds(_beyond(buffer, index))
         if rest or bits_of(element) != bits_of(buffer.element):
             raise OutOfBounds(f"{buffer.title} of {buffer.element} is accessed as {element}")
         return buffer, index
+
+    def _nearest(self, address: int) -> tuple[Buffer, int]:
+        """The tensor in which, or before or behind which, an address lies; from its start."""
+        number = bisect_right(self._starts, address + ALIGNMENT // 2) - 1
+        if number < 0:
+            raise OutOfBounds("an access before every tensor")
+        return self.buffers[number], address - self._starts[number]
+
+    def require(self, address: int, element: str) -> None:
+        """OutOfBounds unless all bytes of it lie in one tensor."""
+        buffer, start = self._nearest(address)
+        nbytes, size = _nbytes(buffer.element), _nbytes(element)
+        if not 0 <= start <= buffer.count * nbytes - size:
+            raise OutOfBounds(_beyond(buffer, start // nbytes))
 
     def read(self, cells: Cells, slot: int) -> Scalar:
         return cells[slot] if slot < len(cells) else self.first[slot]
@@ -84,6 +92,14 @@ class Memory:
         while end and _same(cells[end - 1], self.first[end - 1]):
             end -= 1
         return cells[:end]
+
+
+def _nbytes(element: str) -> int:
+    return max(1, bits_of(element) // 8)
+
+
+def _beyond(buffer: Buffer, index: int) -> str:
+    return f"{buffer.title}[{index}] is accessed, which has {buffer.count}"
 
 
 def _same(one: Scalar, other: Scalar) -> bool:

@@ -30,6 +30,7 @@ class Play:
     residents: dict[int, int] = field(default_factory=dict[int, int])  # stop by CTA
     started: set[int] = field(default_factory=set[int])
     cells: Cells = ()
+    written: set[int] = field(default_factory=set[int])  # slots
     turns: list[int] = field(default_factory=list[int])
 
     def turn(self, cta: int) -> bool:
@@ -42,7 +43,9 @@ class Play:
         if cta not in self.residents:
             raise ValueError(f"CTA {cta} has ended, and cannot take a turn")
         stop = self.residents[cta]
-        to, cells = Graph(self.machine, Rules()).take(self.cells, stop)
+        graph = Graph(self.machine, Rules())
+        to, cells = graph.take(self.cells, stop)
+        self.written |= graph.written
         changed = to != stop or cells != self.cells
         self.cells = cells
         self.turns.append(cta)
@@ -68,6 +71,20 @@ class Play:
 
     def cannot_end(self) -> bool | None:
         """Whether no schedule of what is left ends; None if that is too much to look at."""
+        graph = self.rest()
+        return graph and not any(graph.final(at) for at in range(len(graph.states)))
+
+    def can_go_on(self) -> bool | None:
+        """Whether a CTA may leave or be launched some time; None if that is too much to look at."""
+        graph = self.rest()
+        return graph and any(
+            edge.starts or graph.states[edge.to].resident < len(self.residents)
+            for edges in graph.edges
+            for edge in edges
+        )
+
+    def rest(self) -> Graph | None:
+        """Every schedule of what is left; None if that is too much to look at."""
         graph = Graph(self.machine, Rules(self.room))
         waiting = counted(self.starts[cta] for cta in self.unstarted)
         state = State(self.cells, counted(self.residents.values()), waiting)
@@ -75,7 +92,7 @@ class Play:
             graph.explore(state, CLOSURE)
         except BudgetSpent:
             return None
-        return not any(graph.final(at) for at in range(len(graph.states)))
+        return graph
 
 
 def played(play: Play, order: Sequence[int], budget: Budget, seed: int | None = None) -> bool:

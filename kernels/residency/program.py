@@ -15,16 +15,25 @@ from kernels.residency.instructions import (
     Instruction,
     Jump,
     Move,
+    Probe,
     in_loops,
     liveness,
 )
-from kernels.residency.pure import Evaluator, evaluator
-from kernels.residency.shaped import Value, parse_type, signature
+from kernels.residency.pure import Evaluator, evaluator, whole
+from kernels.residency.scalar import Scalar, Unknown, bits_of, unsigned, wrap
+from kernels.residency.shaped import Value, lifted, parse_type, signature
 from kernels.residency.slicing import Slice, blocks, may_not_end, sliced
-from kernels.residency.tree import ACCESSES, Tree, jump_operands, tree_of
+from kernels.residency.tree import (
+    ACCESSES,
+    STRUCTURED,
+    Tree,
+    jump_operands,
+    mask_of,
+    tree_of,
+    values_of,
+)
 from kernels.ttir import BLOCK, Operation, Region
 
-_STRUCTURED = frozenset({"scf.if", "scf.for", "scf.while", "tt.call"})
 _OF_THE_GRID = {"tt.get_program_id": "cta", "tt.get_num_programs": "grid"}
 _TERMINATORS = frozenset({"scf.yield", "scf.condition", "tt.return"})
 
@@ -35,19 +44,22 @@ class Program:
 
     instructions: list[Instruction]
     parameters: list[str]
+    kinds: dict[str, str]  # of the parameters: "i32", "f32", a pointer
     constants: dict[str, Value]
     live: list[tuple[str, ...]]  # all but what every CTA has alike
     in_loop: frozenset[int]  # instructions that can follow themselves
+    hidden: list[str]  # places of accesses that cannot be probed
 
     @property
     def accesses(self) -> list[Access]:
         return [each for each in self.instructions if isinstance(each, Access)]
 
 
-def program_of(ttir: str, *, whole: bool = False) -> Program:
-    """The program of a kernel's IR, reduced to what a wait can depend on; or the whole of it."""
+def program_of(ttir: str, *, all_accesses: bool = False, bounds: bool = False) -> Program:
+    """The program of a kernel's IR, reduced to what a wait can depend on; or all its accesses, or
+    in addition where they go."""
     tree = tree_of(ttir)
-    kept = sliced(tree, whole=whole)
+    kept = sliced(tree, whole=all_accesses, bounds=bounds)
     writer = _Writer(tree, kept)
     writer.body(tree.kernel.regions[0], tree.kernel)
     writer.emit(End())
@@ -55,7 +67,9 @@ def program_of(ttir: str, *, whole: bool = False) -> Program:
     alike = {*tree.parameters, "grid.x", "grid.y", "grid.z", *writer.constants}
     live = [tuple(sorted(names - alike)) for names in liveness(instructions)]
     loops = in_loops(instructions)
-    return Program(instructions, tree.parameters, writer.constants, live, loops)
+    return Program(
+        instructions, tree.parameters, tree.kinds, writer.constants, live, loops, kept.hidden
+    )
 
 
 Late = Callable[[], Instruction]
@@ -87,13 +101,20 @@ class _Writer:
                 self._leave(operation, above)
             elif operation.name not in _TERMINATORS and self.kept.keeps(operation):
                 self._operation(operation)
+            elif id(operation) in self.kept.probed:
+                self.emit(_probe(operation))
             elif may_not_end(self.tree, operation) and operation.operands[2] in self.kept.needed:
-                self.emit(Guard(operation.operands[2], operation.place))
+                self._guard(operation)
+
+    def _guard(self, operation: Operation) -> None:
+        bits, is_signed = _count_of(operation)
+        highest = (1 << bits - is_signed) - 1
+        self.emit(Guard(operation.operands[1], operation.operands[2], highest, operation.place))
 
     def _operation(self, operation: Operation) -> None:
         if blocks(operation):
             self.emit(Blocked("inline assembly or a call that may wait", operation.place))
-        elif operation.name in _STRUCTURED:
+        elif operation.name in STRUCTURED:
             {"scf.if": self._if, "scf.for": self._for, "scf.while": self._while,
              "tt.call": self._call}[operation.name](operation)  # fmt: skip
         elif operation.name in ACCESSES:
@@ -141,20 +162,19 @@ class _Writer:
         low, high, step = operation.operands[:3]
         count = operation.carried[0][0]
         into = [name for name, _ in operation.carried]
-        unsigned = "unsigned" in operation.text.partition(" to ")[0]
-        kind = signature(operation.text.partition("{")[0].rstrip())[-1].element
+        bits, is_signed = _count_of(operation)
         end = operation.regions[0].terminator
         self.emit(Move((count,), (low,)))
         self._move(into[1:], [first for _, first in operation.carried[1:]])
         head = len(self.code)
         test = f"{count}<"
-        less = _made("arith.cmpi", f"arith.cmpi {'ult' if unsigned else 'slt'}, : {kind}")
+        less = _made("arith.cmpi", f"arith.cmpi {'slt' if is_signed else 'ult'}, : i{bits}")
         self.emit(Compute(test, less, (count, high)))
         branch = self.emit(End())
         self.body(operation.regions[0], operation)
         if end is not None:
             self._move(into[1:], end.operands)
-        self.emit(Compute(count, _made("arith.addi", f"arith.addi : {kind}"), (count, step)))
+        self.emit(Compute(count, _counted_on(bits, is_signed=is_signed), (count, step)))
         self.emit(Jump(head))
         self.code[branch] = Branch(test, branch + 1, len(self.code), operation.place)
         self._move(operation.results, into[1:])
@@ -214,6 +234,25 @@ def _block_arguments(above: Operation, label: str) -> list[str]:
     raise ValueError(f"no block {label}")
 
 
+def _count_of(loop: Operation) -> tuple[int, bool]:
+    """The width of a counted loop's count, and whether it has a sign."""
+    kind = signature(loop.text.partition("{")[0].rstrip())[-1].element
+    return bits_of(kind), "unsigned" not in loop.text.partition(" to ")[0]
+
+
+def _counted_on(bits: int, *, is_signed: bool) -> Evaluator:
+    """The next count of a loop. What is beyond its type is left open by the compiler."""
+
+    def added(a: int, b: int) -> Scalar:
+        plain = a + b if is_signed else unsigned(a, bits) + unsigned(b, bits)
+        if plain >= 1 << bits - is_signed:
+            return Unknown("a counted loop whose count may wrap")
+        return wrap(plain, bits)
+
+    add = whole(added)
+    return lambda operands: lifted(add, *operands)
+
+
 def _made(name: str, text: str) -> Evaluator:
     return evaluator(Operation(name, [], [], text))
 
@@ -227,14 +266,18 @@ def _access(operation: Operation, *, shared: bool) -> Access:
     order = next((word for word in words if word in _ORDERS), "plain")
     if "isVolatile = true" in operation.text:
         order = "volatile"
-    operands = list(operation.operands)
-    values = {"store": 1, "rmw": 1, "cas": 2, "poll": 1}.get(kind, 0)
-    rest = [] if kind in {"cas", "poll"} else operands[1 + values :]
+    rest = mask_of(operation)
     pointer = signature(operation.text)[0]
     return Access(
-        kind, words[0] if kind == "rmw" else "", order, operands[0],
-        tuple(operands[1 : 1 + values]), rest[0] if rest else None,
+        kind, words[0] if kind == "rmw" else "", order, operation.operands[0],
+        tuple(values_of(operation)), rest[0] if rest else None,
         rest[1] if len(rest) > 1 else None, operation.results[0] if operation.results else None,
         parse_type(pointer.pointed), pointer.count, shared, " timeout " in operation.text,
         operation.place,
     )  # fmt: skip
+
+
+def _probe(operation: Operation) -> Probe:
+    pointer, mask = signature(operation.text)[0], mask_of(operation)[:1]
+    return Probe(operation.operands[0], mask[0] if mask else None, parse_type(pointer.pointed),
+                 pointer.count, operation.place)  # fmt: skip

@@ -11,7 +11,18 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from kernels.residency.tree import ACCESSES, BOTH, POLL, READS, WRITES, Made, Tree, jump_operands
+from kernels.residency.tree import (
+    ACCESSES,
+    BOTH,
+    POLL,
+    READS,
+    STRUCTURED,
+    WRITES,
+    Made,
+    Tree,
+    jump_operands,
+    mask_of,
+)
 from kernels.ttir import Operation
 
 ANYWHERE = frozenset({"*"})  # an address of unknown origin
@@ -25,6 +36,8 @@ class Slice:
 
     tree: Tree
     kept: set[int] = field(default_factory=set[int])
+    probed: set[int] = field(default_factory=set[int])  # accesses of which the address is kept
+    hidden: list[str] = field(default_factory=list[str])  # places of accesses that cannot be
     needed: set[str] = field(default_factory=set[str])
     bases: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     written: frozenset[str] = frozenset()  # the tensors that a kept operation may change
@@ -77,14 +90,17 @@ class Slice:
         return [jump_operands(jump)[block.text][place] for jump in jumps]
 
 
-def sliced(tree: Tree, *, whole: bool = False) -> Slice:
-    """The smallest closed slice that holds every loop that might not end; or all accesses."""
+def sliced(tree: Tree, *, whole: bool = False, bounds: bool = False) -> Slice:
+    """The smallest closed slice that holds every loop that might not end; or all accesses, or where
+    all of them go."""
     found = Slice(tree)
     _trace_bases(found)
     _keep_what_may_not_end(found)
     accesses = [each for each in tree.walk() if each.name in ACCESSES]
     for each in accesses if whole else ():
         found.keep(each)
+    for each in accesses if bounds else ():
+        _probe(found, each)
     before = -1
     while len(found.kept) != before:
         before = len(found.kept)
@@ -98,23 +114,34 @@ def sliced(tree: Tree, *, whole: bool = False) -> Slice:
     return found
 
 
+def _probe(found: Slice, access: Operation) -> None:
+    above = list(found.tree.enclosing(access))
+    if any(each.name not in STRUCTURED and each.name != "tt.func" for each in above):
+        found.hidden.append(access.place)
+        return
+    found.probed.add(id(access))
+    found.need(access.operands[0], *mask_of(access)[:1])
+    for each in above:
+        found.keep(each)
+
+
 def _keep_what_may_not_end(found: Slice) -> None:
     for operation in found.tree.walk():
         if operation.name in _ALWAYS or blocks(operation):
             found.keep(operation)
         elif may_not_end(found.tree, operation):
-            found.need(operation.operands[2])  # its step, which is checked where it is left out
+            found.need(*operation.operands[1:3])  # checked where it is left out
             for above in found.tree.enclosing(operation):
                 found.keep(above)
 
 
 def may_not_end(tree: Tree, operation: Operation) -> bool:
-    """A counted loop whose step is not a positive constant."""
+    """A counted loop whose step is not 1: it may not be positive, or carry the count beyond its
+    type."""
     if operation.name != "scf.for":
         return False
     step = tree.made.get(operation.operands[2])
-    found = re.search(r"arith\.constant (\d+) :", step.operation.text) if step else None
-    return found is None or int(found[1]) == 0
+    return step is None or re.search(r"arith\.constant 1 :", step.operation.text) is None
 
 
 def blocks(operation: Operation) -> bool:

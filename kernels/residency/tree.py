@@ -8,12 +8,15 @@ from dataclasses import dataclass, field
 
 from kernels.ttir import BLOCK, Operation, Region, parse
 
+_PARAMETER = re.compile(r"(%[\w.$-]+): (!tt\.ptr<[^>]*>|[\w.]+)")
 DEPTH_MAX = 32  # of calls; Triton has no recursion
 
 READS = frozenset({"tt.load", "tt.atomic_load"})
 WRITES = frozenset({"tt.store", "tt.atomic_store"})
 BOTH = frozenset({"tt.atomic_rmw", "tt.atomic_cas"})
+STRUCTURED = frozenset({"scf.if", "scf.for", "scf.while", "tt.call"})
 POLL = "tt.atomic_poll"
+_VALUES = {"tt.store": 1, "tt.atomic_store": 1, "tt.atomic_rmw": 1, "tt.atomic_cas": 2, POLL: 1}
 ACCESSES = READS | WRITES | BOTH | {POLL}
 
 
@@ -39,6 +42,12 @@ class Tree:
     def parameters(self) -> list[str]:
         return self.kernel.regions[0].arguments
 
+    @property
+    def kinds(self) -> dict[str, str]:
+        """The parameters' types."""
+        found = dict(_PARAMETER.findall(self.kernel.text))
+        return {name: found.get(name.partition("@")[0], "") for name in self.parameters}
+
     def walk(self) -> Iterator[Operation]:
         return self.kernel.regions[0].walk()
 
@@ -48,6 +57,17 @@ class Tree:
         while above is not None:
             yield above
             above = self.parent.get(id(above))
+
+
+def values_of(access: Operation) -> list[str]:
+    """What it stores, adds, or compares with."""
+    return access.operands[1 : 1 + _VALUES.get(access.name, 0)]
+
+
+def mask_of(access: Operation) -> list[str]:
+    """Its mask, and what a masked load gives instead; as far as it has them."""
+    behind = access.operands[1 + _VALUES.get(access.name, 0) :]
+    return [] if access.name in {"tt.atomic_cas", POLL} else behind
 
 
 def tree_of(ttir: str) -> Tree:

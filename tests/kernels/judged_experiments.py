@@ -1,4 +1,4 @@
-"""Every launch of judged/launches.toml, compiled and judged in one process; see experiments.py.
+"""Every launch of judged/*.toml, compiled and judged in one process; see experiments.py.
 
 Runs without the interpreter: the parent's TRITON_INTERPRET is taken back before Triton is imported.
 """
@@ -17,6 +17,7 @@ os.environ.pop("TRITON_INTERPRET", None)
 
 from kernels.frontend import compiled_launches
 from kernels.residency.answer import Finding, Verdict
+from kernels.residency.bounds import within_bounds
 from kernels.residency.judge import every_order, given_order, replayed
 from kernels.residency.launching import launch_of
 from kernels.residency.machine import Undecided
@@ -34,7 +35,7 @@ def judged(row: dict[str, Any]) -> dict[str, Any]:
     try:
         (compiled,) = compiled_launches(unseen.call(contents), contents=contents)
         launch = launch_of(compiled)
-        finding = _finding(launch, row)
+        finding, seen = within_bounds(_finding(launch, row), compiled)
         again = None if finding.turns is None else replayed(launch, row["resident"], finding.turns)
     except ValueError as error:
         return {"answer": "refused", "lines": [str(error)]}
@@ -42,7 +43,7 @@ def judged(row: dict[str, Any]) -> dict[str, Any]:
         return {"answer": Verdict.NOT_PROVEN, "lines": [str(error)]}
     return {
         "answer": finding.verdict,
-        "lines": [*finding.lines, *compiled.removed],
+        "lines": [*finding.lines, *compiled.removed, seen],
         "again": again and again.verdict,
     }
 
@@ -63,7 +64,7 @@ def _finding(launch: Any, row: dict[str, Any]) -> Finding:  # noqa: ANN401 - see
 
 
 if __name__ == "__main__":
-    rows = tomllib.loads((JUDGED / "launches.toml").read_text(encoding="utf-8"))["launch"]
-    for each in rows:
-        sys.stdout.write(json.dumps({each["name"]: judged(each)}) + "\n")
-        sys.stdout.flush()
+    for path in sorted(JUDGED.glob("*.toml")):
+        for each in tomllib.loads(path.read_text(encoding="utf-8"))["launch"]:
+            sys.stdout.write(json.dumps({each["name"]: judged(each)}) + "\n")
+            sys.stdout.flush()

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
-LAUNCHES = Path(__file__).with_name("judged") / "launches.toml"
+JUDGED = Path(__file__).with_name("judged")
 ROWS: dict[str, dict[str, Any]] = {
-    row["name"]: row for row in tomllib.loads(LAUNCHES.read_text(encoding="utf-8"))["launch"]
+    row["name"]: row
+    for path in sorted(JUDGED.glob("*.toml"))
+    for row in tomllib.loads(path.read_text(encoding="utf-8"))["launch"]
 }
 Ask = Callable[[str], dict[str, Any]]
 
