@@ -23,6 +23,7 @@ from stack.probes import (
 from stack.process_table import identify
 from stack.router_program import RouterProgram
 from stack.routers.backends import Backends, Marks, Router
+from stack.routers.breaker import Pauses
 from stack.routers.sglang_router import SglangRouter
 from stack.routers.smg import Smg
 from stack.trace_sink import TraceSink
@@ -49,7 +50,8 @@ def start_clients(
 
 def router_program(plan: Plan, ground: Ground, backends: Backends) -> RouterProgram:
     told = plan.environment.get("router", {})
-    return RouterProgram(ground.guardian, ROUTERS[plan.router], plan, backends, told)
+    pauses = Pauses(plan.timers.breaker_s)
+    return RouterProgram(ground.guardian, ROUTERS[plan.router], plan, backends, told, pauses)
 
 
 def end_with(undo: ExitStack, processes: Mapping[str, NodeProcess], frost: Frost) -> None:

@@ -81,7 +81,7 @@ def _start(plan: Plan, ground: Ground, undo: ExitStack) -> EmbeddedStack:
     processes = _processes(router, ground, layout, directory, sink)
     frost = Frost(ground.guardian)
     end_with(undo, processes, frost)
-    follow(processes["router"], router.router.log_reader(router.backends), sink, undo)
+    follow(processes["router"], router.log_reader(), sink, undo)
     await_all(processes, READY_MAX_S)
     return EmbeddedStack(
         Parts(

@@ -174,8 +174,7 @@ class _Start:
         return {"router": NodeProcess("router", router, log, Witness(self._sink.tell)), **servers}
 
     def _follow(self, router: RouterProgram, processes: Mapping[str, NodeProcess]) -> None:
-        reader = router.router.log_reader(router.backends)
-        follow(processes["router"], reader, self._sink, self._undo)
+        follow(processes["router"], router.log_reader(), self._sink, self._undo)
         for name in self._plan.topology.workers:
 
             def marks(line: str, name: str = name) -> Sequence[Mark]:

@@ -16,9 +16,10 @@ worker to everybody for seconds (smg#2565, sglang#39464).
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
+from chaos.clock import ns
 from chaos.contracts import Unreadable
 from chaos.event import Kind, Mark
 from stack.metrics_page import samples
@@ -38,6 +39,26 @@ def opened(node: str, was: str, now: str) -> Mark | None:
         return None
     detail = {"guard": BREAKER, "why": f"its circuit breaker opened: {was} -> {now}"}
     return Mark(time.monotonic_ns(), "router", Kind.GUARD, node, detail=detail)
+
+
+class Pauses:
+    """How long the router keeps from a worker whose breaker opened. Nothing else of it tells: the
+    gauge shows "open" until somebody asks."""
+
+    def __init__(self, pause_s: float) -> None:
+        self._pause_ns = ns(pause_s)
+        self._until_ns = 0
+
+    def hear(self, marks: Sequence[Mark]) -> None:
+        ends = (m.at_ns + self._pause_ns for m in marks if m.detail.get("guard") == BREAKER)
+        self._until_ns = max((self._until_ns, *ends))
+
+    def forget(self) -> None:
+        """A router that was replaced condemns nobody."""
+        self._until_ns = 0
+
+    def over(self, now_ns: int) -> bool:
+        return now_ns >= self._until_ns
 
 
 class TransitionPage:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
+from chaos.clock import ns
 from chaos.contracts import Request
 from chaos.event import Kind, Mark
 from stack.drivers.embedded import EmbeddedDriver
 from stack.plan import Plan, RouterTimers
 from stack.routers.backends import Backends
-from stack.routers.breaker import TransitionPage
+from stack.routers.breaker import BREAKER, Pauses, TransitionPage, opened
 from stack.routers.smg import Smg
 from tests.stack.asking import asking
 from tests.stack.page_server import serving
+from tests.stack.until import until
 
 PREFILL, DECODE = "http://127.0.0.1:5", "http://127.0.0.1:6"
 BACKENDS = Backends(1, 2, {"prefill-0": (PREFILL, 7)}, {"decode-0": DECODE})
@@ -113,6 +116,31 @@ def test_honest_refusals_condemn_every_worker_by_name(router: str) -> None:
                     mark.about == node and mark.detail.get("guard") == "router_breaker"
                 ),
             )
+
+
+@pytest.mark.parametrize("router", ["smg", "sglang-router"])
+def test_the_stack_is_not_ready_before_whom_it_condemned_is_asked_again(router: str) -> None:
+    plan = Plan(router=router, knobs=NO_QUEUE, environment=FULL)
+    with EmbeddedDriver(plan).launch() as stack:
+        with asking(stack, *crowd()) as marks:
+            for one in crowd():
+                marks.end(one.request_id)
+            marks.wait("a breaker opened", lambda mark: mark.detail.get("guard") == BREAKER)
+        until("the pause is over", stack.ready)
+        with asking(stack, Request("after", 0.0, "is anybody there", 4)) as marks:
+            assert marks.end("after").kind is Kind.FINISHED
+
+
+def test_a_pause_is_as_long_as_the_routers_own_and_a_new_router_has_none() -> None:
+    opening, pauses = opened("decode-0", "closed", "open"), Pauses(2)
+    assert opening is not None
+    pauses.hear([replace(opening, detail={"guard": "router_error_reply"})])
+    assert pauses.over(opening.at_ns)
+    pauses.hear([opening])
+    assert not pauses.over(opening.at_ns + ns(1.9))
+    assert pauses.over(opening.at_ns + ns(2))
+    pauses.forget()
+    assert pauses.over(opening.at_ns)
 
 
 @pytest.mark.parametrize("router", ["smg", "sglang-router"])
