@@ -125,8 +125,8 @@ class Detections:
 
 def _may_be_hurt(node: str, strikes: Sequence[Blow], way: Route) -> bool:
     """Hit, as far as is known. Of a request that nobody wrote of, any node of a role that no
-    strike hit may be where it stands."""
-    if any(not one.targets or one.touches(node) for one in strikes):
+    strike hit may be where it stands; and any node at all, where no strike did anything to it."""
+    if not strikes or any(not one.targets or one.touches(node) for one in strikes):
         return True
     hit = {role_of(end) for one in strikes for target in one.targets for end in target.ends}
     return not way.used and role_of(node) not in hit

@@ -128,7 +128,7 @@ class _Reading:
         if settled is not None and self._unaffected(life, settled):
             return self._as_in_the_control(life, settled.at_ns)
         end_ns = settled.at_ns if settled else self._horizon_ns
-        charge = self._charges.of_request(life, end_ns)
+        charge = self._charges.of_request(life, min(end_ns, self._overdue_ns(life)))
         settle_ns, from_ns = ns(self._budgets.settle_s), charge.since_ns
         served = life.silence_ns(from_ns) < settle_ns
         since_ns = max(from_ns, self._excused_ns(life)) if served else from_ns
@@ -149,6 +149,15 @@ class _Reading:
         took_s = seconds(end_ns - sent_ns)
         bound_ns = sent_ns + ns(self._budgets.settle_s)
         return Fate(life, State.UNAFFECTED, met, sent_ns, took_s, bound_ns)
+
+    def _overdue_ns(self, life: Life) -> int:
+        """When a reply that came in the end was later than is tolerated: whatever began after that
+        had no part in it."""
+        settled, same = life.settled, self._reference(life)
+        if settled is None or ending(settled) is not Ending.COMPLETE:
+            return self._horizon_ns
+        usual_ns = same.settled.at_ns - same.sent.at_ns if same and same.settled else 0
+        return life.sent.at_ns + usual_ns + ns(self._budgets.delay_s)
 
     def _excused_ns(self, life: Life) -> int:
         """Until when its tokens show that it was served."""

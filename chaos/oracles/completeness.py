@@ -101,8 +101,9 @@ def _met(history: History, lag: Event, lag_s: float, waits: Sequence[tuple[int, 
     end_ns = lag.at_ns + ns(history.specification.budgets.lag_s)
     if any(sent_ns <= end_ns and until_ns >= begin_ns for sent_ns, until_ns in waits):
         return True
-    longest_s = max((one.for_s for one in history.specification.alerts), default=0.0)
-    return any(begin_ns <= one.at_ns <= end_ns + ns(longest_s) for one in firings(history))
+    for_ns = {one.name: ns(one.for_s) for one in history.specification.alerts}
+    told = firings(history)
+    return any(begin_ns <= one.at_ns <= end_ns + for_ns[one.alert] for one in told)
 
 
 def _waits(history: History) -> list[tuple[int, int]]:

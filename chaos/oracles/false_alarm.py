@@ -168,9 +168,11 @@ class _Reading:
         return None if self._is_hurt(node, event.at_ns) else "was hit by no strike"
 
     def _may_be_hurt(self, node: str, at_ns: int) -> bool:
-        """Hit, or under a strike of which nobody tells what it hit."""
-        unknown_ = (one for one in self._struck if not one.targets and one.request is None)
-        return self._is_hurt(node, at_ns) or any(_lasts(one, at_ns, 0) for one in unknown_)
+        """Hit, or under a strike of which nobody tells what it hit, and that does not only slow."""
+        if self._is_hurt(node, at_ns):
+            return True
+        anywhere = (one for one in self._struck if not one.targets and one.request is None)
+        return any(_lasts(one, at_ns, 0) and not one.spec.alive for one in anywhere)
 
     def _is_hurt(self, node: str, at_ns: int) -> bool:
         """A worker that was really hurt may be called so, and need not be called well at once."""

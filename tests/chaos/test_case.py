@@ -54,6 +54,23 @@ def test_a_request_after_one_strike_is_charged_only_to_the_one_that_lasts() -> N
     assert verdicts["S2"].outcome is Outcome.TOLERATED
 
 
+@pytest.mark.parametrize(
+    ("began_s", "text", "outcome"),
+    [
+        (3.4, "abcdefghijkl", Outcome.SILENT),  # it took 0.5 s in the control, and delay_s is 2
+        (3.6, "abcdefghijkl", Outcome.TOLERATED),
+        (3.6, "abcdefghijXX", Outcome.WRONG),  # what is wrong, any that hurt by then may have done
+    ],
+)
+def test_an_answer_that_was_overdue_before_a_strike_is_not_charged_to_it(
+    began_s: float, text: str, outcome: Outcome
+) -> None:
+    before = TWO.replace(" 2.0 ", f" {began_s} ").replace(" 3.0 ", " 5.0 ")
+    verdicts = both(f"{SENT}3.9 client tokens r1 text={text}\n{finished(4.0)}", before)
+    assert verdicts["S1"].outcome is Outcome.SILENT
+    assert verdicts["S2"].outcome is outcome
+
+
 def test_a_later_strike_does_not_excuse_a_request_that_had_hung_already() -> None:
     late = """
         10.0  fault     struck   S2  bit=true

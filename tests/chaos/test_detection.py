@@ -70,6 +70,16 @@ def test_an_alert_tells_of_the_requests_that_may_hang_on_its_node(
     assert judged(*lines, busy(about)).outcome is outcome
 
 
+def test_where_no_strike_did_anything_to_a_request_it_may_hang_on_any_node() -> None:
+    """It was seen on a prefill, and by no decode."""
+    never = "\n".join(line for line in FREEZE.splitlines() if "fault" not in line)
+    lines = (OTHERS, QUIET, SENT, HERE.splitlines()[1], busy("decode-1/load"))
+    table = played("\n".join(lines), never)
+    usual = CONTROL + OTHERS + QUIET
+    told = judge(history(table, control=usual, strikes=[strike("freeze decode-0")], alerts=[ALERT]))
+    assert [one.outcome for one in told] == [Outcome.NO_OP, Outcome.SURFACED]
+
+
 def test_an_alert_on_the_only_worker_of_a_role_tells_of_every_request() -> None:
     alone = OTHERS.replace("prefill-1", "prefill-0")
     decode_only = HERE.splitlines()[2]

@@ -70,6 +70,14 @@ def test_a_lag_counts_where_it_made_an_alert_fire() -> None:
     lag = f"{LOAD}\n2.2 {gauge}\n 3.9 client lag load_generator lag_s=1.6\n 4.0 {gauge}\n"
     told = history(played(lag), control=CONTROL, strikes=[strike()], alerts=[alert])
     assert ORACLE.judge(told).answer is Answer.UNKNOWN
+    slow = Alert("slow", "prefill-0/queue", ">", 0.0, for_s=3.0)  # another one's time is its own
+    over = lag.replace(
+        "3.9 client lag load_generator lag_s=1.6", "2.4 client lag decode-0 lag_s=0.6"
+    )
+    for at_s, answer in ((3.9, Answer.UNKNOWN), (4.0, Answer.HOLDS)):  # 2.4, lag_s and for_s
+        table = played(over.replace(f"4.0 {gauge}", f"{at_s} {gauge}"))
+        told = history(table, control=CONTROL, strikes=[strike()], alerts=[alert, slow])
+        assert ORACLE.judge(told).answer is answer, at_s
 
 
 def test_a_strike_without_a_control_proves_nothing() -> None:

@@ -72,3 +72,5 @@ def test_a_guard_of_silence_may_condemn_a_node_that_stands_still() -> None:
     assert judged(still, line, strikes=strikes, struck=struck).answer is Answer.HOLDS
     assert judged(WORKS, line, strikes=strikes, struck=struck).answer is Answer.VIOLATED
     assert judged(still, line).answer is Answer.VIOLATED  # no strike at all
+    slow = [replace(one, alive=True) for one in strikes]  # it lets every node go on
+    assert judged(still, line, strikes=slow, struck=struck).answer is Answer.VIOLATED

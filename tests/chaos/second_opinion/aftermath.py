@@ -17,7 +17,7 @@ from tests.chaos.second_opinion.scene import Scene
 def not_recovered(scene: Scene) -> list[Charge]:
     """What is found after all strikes is charged to all of them."""
     probes = asked(scene.events, recovery=True)
-    if not all(_served(one, scene) for one in probes):
+    if not all(is_served(one, scene) for one in probes):
         return [Charge(Outcome.NOT_RECOVERED, names(scene.strikes))]
     if any(reply(one, scene.right(one)) is Reply.WRONG for one in probes):
         return [Charge(Outcome.WRONG, names(scene.strikes))]
@@ -27,7 +27,7 @@ def not_recovered(scene: Scene) -> list[Charge]:
 def was_not_looked_at(scene: Scene) -> bool:
     """A probe that was not sent, or a resource that was not read, proves nothing."""
     probes = asked(scene.events, recovery=True)
-    if not all(_served(one, scene) for one in probes):
+    if not all(is_served(one, scene) for one in probes):
         return False
     many = [one for one in probes if one.name.startswith("recover/capacity-")]
     lone = [one for one in probes if one.name == "recover/lone"]
@@ -40,7 +40,7 @@ def was_not_looked_at(scene: Scene) -> bool:
     return not steady or (bool(unread + new) and not leaks(scene))
 
 
-def _served(one: Asked, scene: Scene) -> bool:
+def is_served(one: Asked, scene: Scene) -> bool:
     if one.end is None or one.end.kind is not Kind.FINISHED:
         return False
     took_ns, usual = one.end.at_ns - one.sent.at_ns, scene.usual(one)

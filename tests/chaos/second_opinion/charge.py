@@ -19,6 +19,7 @@ class Charge:
     outcome: Outcome
     strikes: tuple[str, ...]
     by: tuple[str, ...] = ()
+    at_ns: int = 0  # when an alert told of it
 
 
 def who_touched(one: Asked, late_ns: int, until_ns: int, strikes: Sequence[Window]) -> list[Window]:
@@ -33,12 +34,14 @@ def who_touched(one: Asked, late_ns: int, until_ns: int, strikes: Sequence[Windo
     return there or meanwhile
 
 
-def who_hit(node: str, at_ns: int, strikes: Sequence[Window]) -> list[Window]:
-    """Those that had begun to hurt that node, or no node in particular; else those that hurt
-    anything at that moment."""
-    begun = [each for each in strikes if each.began_ns <= at_ns]
-    there = [each for each in begun if each.hits(node) or not each.nodes]
-    return there or [each for each in begun if each.healed_ns >= at_ns]
+def who_hit(node: str, since_ns: int, until_ns: int, strikes: Sequence[Window]) -> list[Window]:
+    """Those that hurt that node meanwhile. Else those that hurt anything meanwhile, and what those
+    that had hurt it, or no node in particular, have left behind."""
+    begun = [each for each in strikes if each.began_ns <= until_ns]
+    meanwhile = [each for each in begun if each.healed_ns >= since_ns]
+    on_it = [each for each in meanwhile if each.hits(node)]
+    rest = [each for each in begun if each in meanwhile or each.hits(node) or not each.nodes]
+    return on_it or rest
 
 
 def names(strikes: Sequence[Window]) -> tuple[str, ...]:

@@ -39,7 +39,9 @@ def _of_nodes(scene: Scene) -> list[Charge]:
     for event in scene.events:
         is_node = event.kind is Kind.GUARD and NODE.fullmatch(event.about) is not None
         if is_node and _condemned_a_node(event, scene):
-            found.append(_charge(who_hit(event.about, event.at_ns, scene.strikes), event))
+            found.append(
+                _charge(who_hit(event.about, event.at_ns, event.at_ns, scene.strikes), event)
+            )
     return found
 
 
@@ -86,8 +88,8 @@ def _condemned_a_node(guard: Event, scene: Scene) -> bool:
 
 
 def _pages(scene: Scene) -> list[Charge]:
-    """Two samples in a row that say no, and work on that node between them."""
-    found: list[Charge] = []
+    """Two samples in a row that say no, and work on that node between them: once for each page."""
+    found: dict[str, Charge] = {}
     before: dict[str, Event] = {}
     for event in scene.events:
         node, _, page = event.about.partition("/")
@@ -100,10 +102,10 @@ def _pages(scene: Scene) -> list[Charge]:
         worked = any(
             _is_work(e, node) and last.at_ns <= e.at_ns <= event.at_ns for e in scene.events
         )
-        if worked and not _excused(scene, node, last.at_ns, also_nowhere=False):
-            blamed = who_hit(node, last.at_ns, scene.strikes)
-            found.append(Charge(Outcome.FALSE_ALARM, names(blamed)))
-    return found
+        if worked and not _excused(scene, node, event.at_ns, also_nowhere=False):
+            blamed = who_hit(node, last.at_ns, event.at_ns, scene.strikes)
+            found.setdefault(node, Charge(Outcome.FALSE_ALARM, names(blamed)))
+    return list(found.values())
 
 
 def _says_no(event: Event) -> bool:

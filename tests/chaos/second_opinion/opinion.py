@@ -9,6 +9,7 @@ is silent, this model decides as follows, and the judge is asked when it decides
   none, those that hurt elsewhere meanwhile; where there is none of these, it is fault-free.
 - A request's clock begins when it was sent, or when the first of its strikes that could touch it
   began; while it streams, at its last token or its end in the control, whichever is earlier.
+- Of an answer that came too late, those are blamed that had begun when it was overdue.
 - What is found after the strikes (recovery, resources) is charged to all that began.
 - A guard that keeps its own budget caught the request, also where that is longer than `settle_s`.
   Its budget counts from the latest moment at which the strike can have begun to hurt: its entry's
@@ -41,13 +42,18 @@ from chaos.clock import ns
 from chaos.event import Kind
 from chaos.history import History
 from chaos.verdict import Outcome
-from tests.chaos.second_opinion.aftermath import leaks, not_recovered, was_not_looked_at
+from tests.chaos.second_opinion.aftermath import (
+    is_served,
+    leaks,
+    not_recovered,
+    was_not_looked_at,
+)
 from tests.chaos.second_opinion.alerts import firings
 from tests.chaos.second_opinion.asked import Asked, asked
 from tests.chaos.second_opinion.charge import Charge
 from tests.chaos.second_opinion.condemned import false_alarms, is_false
 from tests.chaos.second_opinion.reply import pieces_are_missing
-from tests.chaos.second_opinion.request_charge import charge_of, decided_ns
+from tests.chaos.second_opinion.request_charge import charges_for, decided_ns
 from tests.chaos.second_opinion.routing import misrouted
 from tests.chaos.second_opinion.scene import Scene
 from tests.chaos.second_opinion.window import Window, windows
@@ -125,7 +131,8 @@ def _of_harmless(window: Window, requests: Sequence[Asked], scene: Scene) -> Out
     """Did somebody live through it who had neither ended nor hung when it began?"""
     if not any(window.began_ns <= decided_ns(one, scene) for one in requests):
         return Outcome.NO_OP
-    ends = [one.end.at_ns if one.end else scene.watched_ns for one in requests]
+    alive = [one for one in requests if window.began_ns <= decided_ns(one, scene)]
+    ends = [one.end.at_ns if one.end else scene.watched_ns for one in alive]
     met = any(window.entered_ns <= end_ns for end_ns in ends)
     return Outcome.TOLERATED if met else Outcome.UNKNOWN
 
@@ -138,9 +145,8 @@ def scene_of(history: History) -> Scene:
 
 def charges_of(scene: Scene) -> list[Charge]:
     requests = asked(scene.events)
-    found = [_own_charge(one, scene) for one in requests]
     return [
-        *(each for each in found if each is not None),
+        *(each for one in requests for each in _own_charges(one, scene)),
         *false_alarms(requests, scene),
         *misrouted(requests, scene),
         *not_recovered(scene),
@@ -148,12 +154,10 @@ def charges_of(scene: Scene) -> list[Charge]:
     ]
 
 
-def _own_charge(one: Asked, scene: Scene) -> Charge | None:
+def _own_charges(one: Asked, scene: Scene) -> list[Charge]:
     """What a false alarm caught is told as a false alarm."""
-    found = charge_of(one, scene)
-    if found is not None and found.outcome is Outcome.CAUGHT:
-        return None if any(is_false(guard, one, scene) for guard in one.guards) else found
-    return found
+    false = any(is_false(guard, one, scene) for guard in one.guards)
+    return [e for e in charges_for(one, scene) if not (false and e.outcome is Outcome.CAUGHT)]
 
 
 def _worst(name: str, charges: Sequence[Charge], otherwise: Outcome) -> Opinion:
@@ -161,7 +165,8 @@ def _worst(name: str, charges: Sequence[Charge], otherwise: Outcome) -> Opinion:
         return Opinion(name, otherwise)
     worst = max((each.outcome for each in charges), key=WORST_LAST.index)
     these = [each for each in charges if each.outcome is worst]
-    named = these if worst is Outcome.CAUGHT else these[:1]
+    first = sorted(these, key=lambda each: (each.at_ns, each.by if each.at_ns else ()))[:1]
+    named = these if worst is Outcome.CAUGHT else first
     by = tuple(sorted({one for each in named for one in each.by}))
     others = {one for each in these for one in each.strikes} - {name}
     return Opinion(name, worst, by, () if worst is Outcome.UNKNOWN else tuple(sorted(others)))
@@ -171,6 +176,12 @@ def _we_were_late(requests: Sequence[Asked], scene: Scene) -> bool:
     """Our own loop lagged while a request waited or was to be sent, or an alert was about to fire:
     what we saw then may be our own doing."""
     waits = [(one.sent.at_ns, decided_ns(one, scene)) for one in requests]
+    last_ns = scene.events[-1].at_ns
+    waits += [
+        (one.sent.at_ns, one.end.at_ns if one.end else last_ns)
+        for one in asked(scene.events, recovery=True)
+        if not is_served(one, scene)
+    ]
     for alert in scene.specification.alerts:
         waits += [
             (each.at_ns - ns(alert.for_s), each.at_ns) for each in firings(scene.events, alert)

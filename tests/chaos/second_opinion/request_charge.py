@@ -34,14 +34,18 @@ class Clock:
         return names(self.strikes)
 
 
-def charge_of(one: Asked, scene: Scene) -> Charge | None:
-    """None: it was not affected."""
+def charges_for(one: Asked, scene: Scene) -> list[Charge]:
+    """None: it was not affected. What is wrong may have come too late besides."""
     clock = _clock(one, scene)
     said = reply(one, scene.right(one))
+    found = _of_time(one, said, clock, scene)
     if said is Reply.WRONG:
-        told = _told(one, scene, clock) if _overran(one, clock, scene) else None
-        is_worse = told is not None and told.outcome is not Outcome.SURFACED
-        return told if is_worse else Charge(Outcome.WRONG, clock.blamed)
+        met = blamed_for(one, min(clock.end_ns, hung_ns(one, scene)), scene)
+        return [Charge(Outcome.WRONG, names(met)), *([found] if found else [])]
+    return [found] if found else []
+
+
+def _of_time(one: Asked, said: Reply, clock: Clock, scene: Scene) -> Charge | None:
     if not clock.hung and _is_unaffected(said, clock, scene):
         return None
     if said is Reply.OPEN and not clock.hung:
@@ -65,7 +69,8 @@ def _clock(one: Asked, scene: Scene) -> Clock:
     due_ns = end_ns
     if usual is not None and usual.end is not None:
         due_ns = one.sent.at_ns + usual.end.at_ns - usual.sent.at_ns
-    blamed = blamed_for(one, min(end_ns, hung_ns(one, scene)), scene)
+    overdue_ns = due_ns + ns(scene.budgets.delay_s) if is_answered(one) else end_ns
+    blamed = blamed_for(one, min(end_ns, overdue_ns, hung_ns(one, scene)), scene)
     near = [each for each in blamed if each.could_touch(one)]
     hurt_ns = max([one.sent.at_ns, *(each.began_ns for each in near[:1])])
     start_ns = max(hurt_ns, min(one.signs_ns[-1], due_ns))
@@ -73,6 +78,10 @@ def _clock(one: Asked, scene: Scene) -> Clock:
     hung = silence_ns > settle_ns or (one.end is None and silence_ns == settle_ns)
     entered_ns = min((each.entered_ns for each in near), default=None)
     return Clock(tuple(blamed), hurt_ns, entered_ns, start_ns, end_ns, due_ns, hung)
+
+
+def is_answered(one: Asked) -> bool:
+    return one.end is not None and one.end.kind is Kind.FINISHED and not is_error(one)
 
 
 def blamed_for(one: Asked, until_ns: int, scene: Scene) -> list[Window]:
@@ -100,8 +109,7 @@ def _is_unaffected(said: Reply, clock: Clock, scene: Scene) -> bool:
 
 def _overran(one: Asked, clock: Clock, scene: Scene) -> bool:
     """It hung; or its answer came later than is tolerated, or its error later than hung is."""
-    answered = one.end is not None and one.end.kind is Kind.FINISHED and not is_error(one)
-    if clock.hung or answered:
+    if clock.hung or is_answered(one):
         return clock.hung or clock.end_ns - clock.due_ns > ns(scene.budgets.delay_s)
     return clock.end_ns - clock.start_ns > ns(scene.budgets.settle_s)
 
@@ -121,7 +129,9 @@ def _guards_in_budget(one: Asked, scene: Scene, clock: Clock) -> tuple[str, ...]
         since_ns = clock.hurt_ns if before_a_token else clock.start_ns
         if clock.entered_ns is not None:
             since_ns = max(since_ns, min(clock.entered_ns, event.at_ns))
-        if budget_s is not None and clock.end_ns - since_ns <= ns(budget_s):
+        if event.at_ns < clock.hurt_ns or budget_s is None:
+            continue
+        if clock.end_ns - since_ns <= ns(budget_s):
             found.append(name)
     return tuple(dict.fromkeys(found))
 
@@ -136,8 +146,8 @@ def _told(one: Asked, scene: Scene, clock: Clock) -> Charge:
         blind = blind or not has_samples(scene.events, alert)
         told += [each for each in firings(scene.events, alert) if _tells(each, one, scene, clock)]
     if told:
-        first = min(told, key=lambda each: each.at_ns)
-        return Charge(Outcome.SURFACED, clock.blamed, (first.alert.name,))
+        first = min(told, key=lambda each: (each.at_ns, each.alert.name))
+        return Charge(Outcome.SURFACED, clock.blamed, (first.alert.name,), first.at_ns)
     return Charge(Outcome.UNKNOWN if blind else Outcome.SILENT, clock.blamed)
 
 
@@ -149,7 +159,7 @@ def _tells(firing: Firing, one: Asked, scene: Scene, clock: Clock) -> bool:
     on_meanwhile = firing.over_ns is None or firing.over_ns >= since_ns
     in_time = firing.at_ns <= since_ns + ns(scene.budgets.detect_s)
     return (
-        on_meanwhile and in_time and firing.at_ns < clock.end_ns and _is_about(firing, one, clock)
+        on_meanwhile and in_time and firing.at_ns <= clock.end_ns and _is_about(firing, one, clock)
     )
 
 
@@ -169,4 +179,4 @@ def _may_have_hung(one: Asked, node: str, clock: Clock) -> bool:
     if not clock.strikes or any(not each.nodes or each.hits(node) for each in touching):
         return True
     hurt = {role_of(each) for strike in touching for each in strike.nodes}
-    return bool(touching) and not one.stages and role_of(node) not in hurt
+    return bool(touching) and one.nodes == {"router"} and role_of(node) not in hurt

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from chaos.clock import ns
-from chaos.event import Kind
+from chaos.event import Event, Kind
 from chaos.stage import FaultKind, Stage
 from chaos.verdict import Outcome
 from tests.chaos.second_opinion.asked import ROLES, Asked, role_of
-from tests.chaos.second_opinion.charge import Charge, names
+from tests.chaos.second_opinion.charge import Charge, names, who_hit
 from tests.chaos.second_opinion.scene import Scene
 from tests.chaos.second_opinion.window import Window
 
@@ -23,36 +24,34 @@ def misrouted(requests: Sequence[Asked], scene: Scene) -> list[Charge]:
     return found
 
 
-def _home(one: Asked, role: str) -> str | None:
+def _intake(one: Asked, role: str) -> Event | None:
     """Where it was last taken in: a router's retry may move it."""
-    taken = [e.actor for e in one.stages if e.stage is Stage.INTAKE and role_of(e.actor) == role]
+    taken = [e for e in one.stages if e.stage is Stage.INTAKE and role_of(e.actor) == role]
     return taken[-1] if taken else None
+
+
+def _home(one: Asked, role: str) -> str | None:
+    taken = _intake(one, role)
+    return taken.actor if taken else None
 
 
 def _moved(turns: Sequence[Asked], role: str, scene: Scene) -> list[Charge]:
     found: list[Charge] = []
-    before: Asked | None = None
-    first: str | None = None
+    intakes = [each for one in turns if (each := _intake(one, role)) is not None]
     left_after = set[tuple[str, str]]()  # which strike's end, and which worker
     driven_out = False
-    for one in turns:
-        home = _home(one, role)
-        if home is None:
+    for before, after in pairwise(intakes):
+        if before.actor == after.actor:
             continue
-        first = first or home
-        left = _home(before, role) if before else None
-        if before is not None and left is not None and left != home:
-            at_ns = one.stages[-1].at_ns
-            why = _driven_out_by(scene, left, at_ns, left_after)
-            if why is not None:
-                left_after.add((why.name, left))
-                driven_out = True
-            elif driven_out and home == first:
-                driven_out = False
-            else:
-                blamed = _blamed(scene.strikes, left, before.stages[-1].at_ns, at_ns)
-                found.append(Charge(Outcome.MISROUTED, names(blamed)))
-        before = one
+        why = _driven_out_by(scene, before.actor, after.at_ns, left_after)
+        if why is not None:
+            left_after.add((why.name, before.actor))
+            driven_out = True
+        elif driven_out and after.actor == intakes[0].actor:
+            driven_out = False
+        else:
+            blamed = who_hit(before.actor, before.at_ns, after.at_ns, scene.strikes)
+            found.append(Charge(Outcome.MISROUTED, names(blamed)))
     return found
 
 
@@ -67,15 +66,6 @@ def _driven_out_by(
         if each.hits(node) and each.began_ns <= at_ns <= over_ns:
             return each
     return None
-
-
-def _blamed(strikes: Sequence[Window], node: str, since_ns: int, until_ns: int) -> list[Window]:
-    """Those on it meanwhile; else any meanwhile, and what one on it has left behind."""
-    begun = [each for each in strikes if each.began_ns <= until_ns]
-    meanwhile = [each for each in begun if each.healed_ns >= since_ns]
-    on_it = [each for each in meanwhile if each.hits(node)]
-    rest = [each for each in begun if each in meanwhile or each.hits(node) or not each.nodes]
-    return on_it or rest
 
 
 def _stuck(turns: Sequence[Asked], role: str, scene: Scene) -> list[Charge]:

@@ -12,6 +12,8 @@ from tests.chaos.second_opinion.asked import Asked, asked
 from tests.chaos.second_opinion.reply import asked_the_same
 from tests.chaos.second_opinion.window import Window
 
+TOLD_WITHIN_S = 0.25  # a lag is told so soon after it
+
 
 @dataclass(frozen=True, slots=True)
 class Scene:
@@ -49,7 +51,8 @@ class Scene:
             lag_s = event.detail.get("lag_s") if event.kind is Kind.LAG else None
             if not isinstance(lag_s, int | float) or lag_s <= self.budgets.lag_s:
                 continue
-            if event.at_ns > start_ns - ns(lag_s) and event.at_ns - ns(lag_s) <= until_ns:
+            over_ns = event.at_ns + ns(self.budgets.lag_s)
+            if start_ns <= over_ns and event.at_ns - ns(lag_s + TOLD_WITHIN_S) <= until_ns:
                 return True
         return False
 
