@@ -158,16 +158,18 @@ def _tells(firing: Firing, one: Asked, scene: Scene, clock: Clock) -> bool:
     since_ns = clock.hurt_ns if stood_still else clock.start_ns
     on_meanwhile = firing.over_ns is None or firing.over_ns >= since_ns
     in_time = firing.at_ns <= since_ns + ns(scene.budgets.detect_s)
-    return (
-        on_meanwhile and in_time and firing.at_ns <= clock.end_ns and _is_about(firing, one, clock)
-    )
+    before_its_end = firing.at_ns <= clock.end_ns
+    return on_meanwhile and in_time and before_its_end and _is_about(firing, one, scene, clock)
 
 
-def _is_about(firing: Firing, one: Asked, clock: Clock) -> bool:
-    """About a node on which it may have hung."""
+def _is_about(firing: Firing, one: Asked, scene: Scene, clock: Clock) -> bool:
+    """About a node on which it may have hung; the only one of its role is used by all."""
     if firing.alert.whole_stack or not firing.nodes:
         return True
-    return any(node in one.nodes or _may_have_hung(one, node, clock) for node in firing.nodes)
+    return any(
+        node in one.nodes or scene.is_alone(node) or _may_have_hung(one, node, clock)
+        for node in firing.nodes
+    )
 
 
 def _may_have_hung(one: Asked, node: str, clock: Clock) -> bool:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from chaos.clock import ns
 from chaos.event import Event, Kind
 from chaos.specification import Budgets, Specification
-from tests.chaos.second_opinion.asked import Asked, asked
+from tests.chaos.second_opinion.asked import Asked, asked, role_of
 from tests.chaos.second_opinion.reply import asked_the_same
 from tests.chaos.second_opinion.window import Window
 
+READ = (Kind.READING, Kind.UNREADABLE)
 TOLD_WITHIN_S = 0.25  # a lag is told so soon after it
 
 
@@ -31,6 +32,13 @@ class Scene:
         """Until when a request was waited for."""
         ends = [e.at_ns for e in self.events if e.kind is Kind.PHASE and e.about == "recover"]
         return ends[0] if ends else self.events[-1].at_ns
+
+    def is_alone(self, node: str) -> bool:
+        """Nothing is read of another node of its role, and none such has told of a request."""
+        both = [*self.events, *(self.control or ())]
+        told = {e.actor for e in both if e.kind is Kind.STAGE}
+        read = {e.about.partition("/")[0] for e in both if e.kind in READ}
+        return {e for e in told | read if role_of(e) == role_of(node)} <= {node}
 
     def usual(self, one: Asked) -> Asked | None:
         """The same request, or the same round, in the control."""
