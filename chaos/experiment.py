@@ -43,7 +43,21 @@ class Entering:
         return f"when attempt {self.attempt} of {self.request_id} enters {self.stage.value}"
 
 
-Trigger = At | Entering
+@dataclass(frozen=True, slots=True)
+class Streaming:
+    """A strike begins when the client has the first piece of this request's reply.
+
+    The router has passed a part of the stream on by then. A decode enters `Stage.STREAM` a moment
+    earlier, when nobody but itself knows of the piece.
+    """
+
+    request_id: str
+
+    def __str__(self) -> str:
+        return f"when the client hears the first piece of {self.request_id}"
+
+
+Trigger = At | Entering | Streaming
 
 
 @runtime_checkable

@@ -9,7 +9,7 @@ from threading import Event, Lock, Thread
 from chaos.clock import seconds
 from chaos.contracts import Evidence, Proof, Stack
 from chaos.event import Json, Kind, Mark
-from chaos.experiment import At, Entering, Strike
+from chaos.experiment import At, Strike
 from chaos.recorder import Recorder
 from chaos.specification import Budgets
 from chaos.trigger import Tripwire
@@ -30,7 +30,7 @@ class Striker:
         self.strike_id = strike_id
         self._recorder = recorder
         self._budgets = budgets
-        self._wire = Tripwire(strike.on) if isinstance(strike.on, Entering) else None
+        self._wire = None if isinstance(strike.on, At) else Tripwire(strike.on)
         self._lock = Lock()
         self._cue = Event()  # tripped, or over
         self._over = Event()

@@ -1,9 +1,9 @@
-"""Owns the moment at which a strike begins: when an attempt of a request enters a stage."""
+"""Owns the moment at which a strike begins: a request enters a stage, or its client hears of it."""
 
 from __future__ import annotations
 
 from chaos.event import Kind, Mark
-from chaos.experiment import Entering
+from chaos.experiment import Entering, Streaming
 from chaos.stage import Stage
 
 
@@ -15,21 +15,22 @@ class Tripwire:
     a reply, which on an engine without stage marks is the only sign.
     """
 
-    def __init__(self, on: Entering) -> None:
+    def __init__(self, on: Entering | Streaming) -> None:
         self._on = on
         self._rooms: list[int] = []
 
     def trips(self, mark: Mark) -> bool:
         if mark.about != self._on.request_id:
             return False
+        if isinstance(self._on, Streaming):
+            return mark.kind is Kind.TOKENS
         if mark.attempt is not None and mark.attempt not in self._rooms:
             self._rooms.append(mark.attempt)
-        return _entered(mark) is self._on.stage and self._ordinal(mark) == self._on.attempt
-
-    def _ordinal(self, mark: Mark) -> int:
         if mark.attempt is None:
-            return max(1, len(self._rooms))
-        return 1 + self._rooms.index(mark.attempt)
+            ordinal = max(1, len(self._rooms))
+        else:
+            ordinal = 1 + self._rooms.index(mark.attempt)
+        return _entered(mark) is self._on.stage and ordinal == self._on.attempt
 
 
 def _entered(mark: Mark) -> Stage | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chaos.experiment import Entering, Strike
+from chaos.experiment import Entering, Streaming, Strike
 from chaos.play import Play
 from chaos.specification import Budgets
 from chaos.stage import Stage
@@ -73,7 +73,7 @@ def test_client_gone_while_it_waits_for_its_first_token(play: Play) -> None:
 def test_client_gone_in_mid_stream(play: Play) -> None:
     play(
         WITH_VICTIM,
-        [Strike(LEAVING, on=Entering("victim", Stage.STREAM))],
+        [Strike(LEAVING, on=Streaming("victim"))],
         allowed=EITHER_WAY,
         budgets=AT_ONCE,
     )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from chaos.experiment import Entering, Strike
+from chaos.experiment import Streaming, Strike
 from chaos.play import Play
 from chaos.specification import Budgets
-from chaos.stage import Stage
 from chaos.verdict import CAUGHT
 from chaos.workloads.burst import Burst
 from chaos.workloads.lone import Lone
@@ -51,7 +50,7 @@ def test_decode_link_reset_in_mid_stream(play: Play) -> None:
     play(
         # So long that it still streams when a busy machine comes to the strike.
         Lone("r1", tokens=2000),
-        [Strike(Reset("router->decode-0"), on=Entering("r1", Stage.STREAM))],
+        [Strike(Reset("router->decode-0"), on=Streaming("r1"))],
         allowed=[CAUGHT],
     )
 
@@ -76,7 +75,7 @@ def test_decode_link_reset_before_its_first_byte(play: Play) -> None:
 def test_decode_link_pauses_and_heals(play: Play) -> None:
     play(
         LONG,
-        [Strike(Stall("router->decode-0"), on=Entering("r1", Stage.STREAM), for_s=1.0)],
+        [Strike(Stall("router->decode-0"), on=Streaming("r1"), for_s=1.0)],
         budgets=Budgets(service_s=4.0),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chaos.experiment import Entering, Strike
+from chaos.experiment import Entering, Streaming, Strike
 from chaos.play import Play
 from chaos.specification import Budgets
 from chaos.stage import Stage
@@ -42,7 +42,7 @@ def test_prefill_killed_in_a_transfer_and_replaced_on_its_address(play: Play) ->
 def test_decode_killed_in_mid_stream(play: Play) -> None:
     play(
         LONG,
-        [Strike(Kill("decode-0"), on=Entering("r1", Stage.STREAM))],
+        [Strike(Kill("decode-0"), on=Streaming("r3"))],
         allowed=[CAUGHT],
     )
 
@@ -53,7 +53,7 @@ def test_decode_killed_in_mid_stream(play: Play) -> None:
 def test_decode_engine_killed_in_mid_stream(play: Play) -> None:
     play(
         LONG,
-        [Strike(Kill("decode-0", part="engine"), on=Entering("r1", Stage.STREAM))],
+        [Strike(Kill("decode-0", part="engine"), on=Streaming("r3"))],
         allowed=[CAUGHT],
     )
 

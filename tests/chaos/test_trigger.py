@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from chaos.experiment import Entering
+from chaos.experiment import Entering, Streaming
 from chaos.stage import Stage
 from chaos.trigger import Tripwire
 from tests.chaos.table import marks
 
 
-def tripped(on: Entering, table: str) -> list[bool]:
+def tripped(on: Entering | Streaming, table: str) -> list[bool]:
     wire = Tripwire(on)
     return [wire.trips(one) for one in marks(table)]
 
@@ -36,3 +36,13 @@ def test_the_client_tells_what_no_node_can() -> None:
     table = "1 client sent r1\n 2 client tokens r1 text=a"
     assert tripped(Entering("r1", Stage.CLIENT), table) == [True, False]
     assert tripped(Entering("r1", Stage.STREAM), table) == [False, True]
+
+
+def test_a_stream_that_runs_is_one_of_which_the_client_has_a_piece() -> None:
+    table = """
+        1 decode-0 stage  r1 stage=stream attempt=2
+        2 client   tokens r2 text=a
+        3 client   tokens r1 text=a
+    """
+    assert tripped(Streaming("r1"), table) == [False, False, True]
+    assert tripped(Entering("r1", Stage.STREAM), table) == [True, False, True]
