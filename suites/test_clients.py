@@ -117,8 +117,9 @@ def test_a_client_pool_eaten_by_undrained_bodies_blames_nobody_else(play: Play) 
 @pytest.mark.slow_reader
 def test_a_slow_reader_holds_up_nobody(play: Play) -> None:
     play(
-        Together((LOAD, Lone("victim", tokens=200))),
-        [Strike(SlowReader("victim"), for_s=1.5)],
+        # So long that a busy machine comes to the strike while it streams.
+        Together((LOAD, Lone("victim", tokens=2000))),
+        [Strike(SlowReader("victim"), on=Streaming("victim"), for_s=1.5)],
         budgets=Budgets(service_s=3.0),
     )
 
