@@ -63,7 +63,7 @@ def test_decode_engine_killed_in_mid_stream(play: Play) -> None:
 def test_decode_engine_crashes_in_a_step(play: Play) -> None:
     play(
         LONG,
-        [Strike(Crash("decode-0", "decode.step"), on=Entering("r1", Stage.DECODE))],
+        [Strike(Crash("decode-0", "decode.step"), on=Streaming("r3"))],
         allowed=[CAUGHT],
     )
 
@@ -75,7 +75,7 @@ def test_decode_engine_crashes_in_a_step(play: Play) -> None:
 def test_decode_engine_frozen_while_http_answers(play: Play) -> None:
     play(
         LONG,
-        [Strike(Freeze("decode-0", part="engine"), on=Entering("r1", Stage.STREAM))],
+        [Strike(Freeze("decode-0", part="engine"), on=Streaming("r3"))],
         allowed=[CAUGHT],
     )
 
