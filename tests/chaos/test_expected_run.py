@@ -259,3 +259,40 @@ def test_two_tests_of_one_name_keep_a_history_each(toy: Toy) -> None:
     code, said = toy.run("one", "two", "--import-mode=importlib", "-k", "caught")
     assert "2 failed" in said, (code, said)  # no line of theirs in the file above
     assert len(list((toy.folder / "report" / "histories").iterdir())) == 2
+
+
+OTHER = '\n["test_other.py::test_a"]\n"1: kill" = { verdict = "CAUGHT", by = "a" }\n'
+
+
+@pytest.mark.parametrize(
+    "first", ["import pytest; pytest.importorskip('not_here')", "import not_here"]
+)
+def test_a_file_that_was_not_collected_loses_no_line(toy: Toy, first: str) -> None:
+    toy.write(EXPECTED + OTHER)
+    (toy.folder / "test_other.py").write_text(f"{first}\ndef test_a(play): pass\n")
+    _, said = toy.run(".", "--continue-on-collection-errors")
+    assert "2 passed" in said, said
+    assert "stale" not in said
+    assert "2 passed" in toy.run(".", "--continue-on-collection-errors", "--accept")[1]
+    assert toy.expected.read_text() == EXPECTED + OTHER
+
+
+def test_a_test_whose_worker_died_before_it_began_loses_no_line(toy: Toy) -> None:
+    (toy.folder / "test_toy.py").write_text("def test_heard(play): pass\n")
+    dies = "import os, pytest\n@pytest.fixture\ndef end(): os._exit(7)\n"
+    (toy.folder / "test_other.py").write_text(dies + "def test_a(end, play): pass\n")
+    toy.write(OTHER.lstrip())
+    ran = toy.pytester.runpytest_subprocess(
+        *("-n", "2", "--accept", ".", "--report-dir", str(toy.folder / "report"))
+    )
+    ran.stdout.fnmatch_lines(["*crashed while running*test_other.py::test_a*"])
+    assert toy.expected.read_text() == OTHER.lstrip()
+
+
+def test_what_cannot_be_written_is_one_line_and_red(toy: Toy) -> None:
+    toy.expected.unlink()
+    toy.expected.mkdir()
+    code, said = toy.run(".", "--accept")
+    assert code == 1, said
+    assert f"{toy.expected}: --accept could not write it" in said
+    assert "Traceback" not in said
