@@ -16,6 +16,8 @@ NARROW = (
     "lf",
     "stepwise",
     "collectonly",
+    "setuponly",
+    "setupplan",
 )
 
 

@@ -33,6 +33,8 @@ def test_a_folder_alone_is_all_of_it(folder: pytest.Pytester, words: tuple[str, 
         ("suites", "--deselect", "suites/test_a.py::test_it"),
         ("suites", "--ignore", "suites/test_a.py"),
         ("suites", "--collect-only"),
+        ("suites", "--setup-plan"),
+        ("suites", "--setup-only"),
     ],
 )
 def test_whatever_leaves_a_test_out_makes_it_a_part(
