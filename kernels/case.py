@@ -6,7 +6,10 @@ import json
 from dataclasses import dataclass
 
 from kernels import shapes, splits, unseen
-from kernels.device import gpu
+from kernels.device import Gpu, gpu
+from kernels.occupancy import WARP
+
+WARPS = 4  # of a CTA, unless a launch says otherwise: Triton's default
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,7 @@ def unseen_case(source: str, launch: str | None, gpu_name: str | None, reserved_
     elif told.ctas_per_sm is None or gpu_name is None:
         raise ValueError("the launch file needs `resident`, or `ctas_per_sm` and --gpu")
     else:
+        _require_per_sm(gpu(gpu_name), told.ctas_per_sm, told.options.get("num_warps", WARPS))
         residency = told.ctas_per_sm * (gpu(gpu_name).multiprocessors - reserved_sms)
         why = _why(reserved_sms)
     return Case(
@@ -106,3 +110,14 @@ def unseen_case(source: str, launch: str | None, gpu_name: str | None, reserved_
         Residency(residency, residency, why),
         given,
     )
+
+
+def _require_per_sm(card: Gpu, ctas: int, warps: int) -> None:
+    """ValueError if a multiprocessor cannot hold so many CTAs, however little each takes."""
+    architecture = card.architecture
+    most = min(architecture.blocks_max, architecture.threads_max // (max(1, warps) * WARP))
+    if ctas > most:
+        raise ValueError(
+            f"ctas_per_sm: at most {most} CTAs of {warps} warps fit on a multiprocessor of "
+            f"{card.name}, not {ctas}"
+        )

@@ -14,11 +14,35 @@ enabled = os.environ.get(SWITCH, "") == "1"
 
 def require_below(name: str, numbers: torch.Tensor, limit: int, what: str) -> None:
     """ValueError, in debug mode, if a number points behind the end of what it points into."""
-    if not enabled or not numbers.numel() or numbers.device.type == "meta":
-        return
-    largest = int(numbers.max())
-    if largest >= limit:
-        raise ValueError(f"{name}: {largest} is beyond the {limit} {what}")
+    if enabled and _largest(numbers) >= limit:
+        raise ValueError(f"{name}: {_largest(numbers)} is beyond the {limit} {what}")
+
+
+def require_inside(name: str, numbers: torch.Tensor, limit: int, what: str) -> None:
+    """Likewise, where a number below 0 stands for nothing."""
+    require_below(name, numbers, limit, what)
+    if enabled and _largest(-numbers) > 0:
+        raise ValueError(f"{name}: {-_largest(-numbers)} is before the first of the {limit} {what}")
+
+
+def require_table(
+    block_table: torch.Tensor, context_lens: torch.Tensor, cache: torch.Tensor
+) -> None:
+    """ValueError, in debug mode, if a page is beyond the cache [pages, page, ...], or a context
+    longer than its pages."""
+    pages, page = cache.shape[:2]
+    require_below("block_table", block_table, pages, "pages of the cache")
+    if enabled and _largest(context_lens) > block_table.shape[1] * page:
+        raise ValueError(
+            f"context_lens: {_largest(context_lens)} tokens do not fit into the "
+            f"{block_table.shape[1]} pages of {page} of a row of block_table"
+        )
+
+
+def _largest(numbers: torch.Tensor) -> int:
+    """-1 where there is nothing to read."""
+    is_there = numbers.numel() and numbers.device.type != "meta"
+    return int(numbers.max()) if is_there else -1
 
 
 def require_chunks(query_starts: torch.Tensor, context_lens: torch.Tensor, chunk_max: int) -> None:

@@ -19,7 +19,7 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.debug import require_below
+from kernels.debug import require_table
 from kernels.split_merge import (
     COMBINES,
     GRID_BARRIER,
@@ -156,7 +156,7 @@ def gqa_decode(query: torch.Tensor, key_cache: torch.Tensor, value_cache: torch.
     tiles = requests * kv_heads
     block_tokens = block_tokens_for(dim) if block_tokens is None else block_tokens
     require_block("block_tokens", block_tokens)
-    require_below("block_table", block_table, key_cache.shape[0], "pages of the cache")
+    require_table(block_table, context_lens, key_cache)
     out = require_out(query, out)
     scratch = Partials.allocate(requests * heads, dim, tiles, launch, query.device)
     gqa_decode_kernel[(tiles * launch.splits,)](

@@ -21,7 +21,7 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.debug import require_below
+from kernels.debug import require_table
 from kernels.split_merge import (
     COMBINES,
     GRID_BARRIER,
@@ -157,7 +157,7 @@ def mla_decode(query: torch.Tensor, query_rope: torch.Tensor, latent_cache: torc
     requests, heads, latent = query.shape
     tiles = requests * heads // TILE_HEADS
     require_block("block_tokens", block_tokens)
-    require_below("block_table", block_table, latent_cache.shape[0], "pages of the cache")
+    require_table(block_table, context_lens, latent_cache)
     out = require_out(query, out)
     scratch = Partials.allocate(requests * heads, latent, tiles, launch, query.device)
     mla_decode_kernel[(tiles * launch.splits,)](

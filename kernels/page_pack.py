@@ -17,6 +17,8 @@ import torch
 import triton
 import triton.language as tl
 
+from kernels.debug import require_inside
+
 WORD_BYTES = 4
 BLOCK_WORDS = 1024
 
@@ -94,3 +96,4 @@ def require_pages(cache: torch.Tensor, pages: torch.Tensor) -> None:
         raise ValueError(f"cache is on {cache.device}, pages are on {pages.device}")
     if page_bytes(cache) % WORD_BYTES:
         raise ValueError(f"a page of {page_bytes(cache)} bytes is not a whole number of words")
+    require_inside("pages", pages, cache.shape[0], "pages of the cache")

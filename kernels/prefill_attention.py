@@ -20,7 +20,7 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.debug import require_below, require_chunks
+from kernels.debug import require_chunks, require_table
 
 HEAD_DIMS = (16, 32, 64, 128)
 PAGE_SIZES = tuple(1 << power for power in range(11))  # 1 to 1024
@@ -120,7 +120,7 @@ def prefill_attention(query: torch.Tensor, key_cache: torch.Tensor, value_cache:
     require_index(block_table, query_starts, context_lens)
     require_chunks(query_starts, context_lens, chunk_max)
     require_blocks(block_queries, block_tokens)
-    require_below("block_table", block_table, key_cache.shape[0], "pages of the cache")
+    require_table(block_table, context_lens, key_cache)
     require_scales(query, key_cache, scales)
     require_together(query, key_cache[0], value_cache[0], block_table, query_starts, context_lens,
                      *(scales or ()))  # fmt: skip

@@ -13,6 +13,8 @@ import torch
 import triton
 import triton.language as tl
 
+from kernels.debug import require_inside
+
 HEAD_DIMS = (16, 32, 64, 128)
 DTYPES = (torch.bfloat16, torch.float32)
 
@@ -38,7 +40,7 @@ def rope(rows: torch.Tensor, positions: torch.Tensor, table: torch.Tensor) -> No
     """Turn rows [tokens, heads, dim] in place by positions [tokens] int32.
 
     table [positions_max, dim] float32 holds dim / 2 cosines, then as many sines. ValueError
-    otherwise. A position outside of the table is the caller's fault and is not checked here.
+    otherwise. A position outside of the table is the caller's fault, and noticed in debug mode.
     """
     tokens, heads, dim = rows.shape
     if dim not in HEAD_DIMS:
@@ -53,6 +55,7 @@ def rope(rows: torch.Tensor, positions: torch.Tensor, table: torch.Tensor) -> No
         raise ValueError("rows, positions and table must be on one device")
     if not (rows.is_contiguous() and positions.is_contiguous() and table.is_contiguous()):
         raise ValueError("rows, positions and table must be contiguous")
+    require_inside("positions", positions, table.shape[0], "positions of the table")
     if tokens:
         rope_kernel[(tokens,)](rows, positions, table, heads,
                                BLOCK_HEADS=triton.next_power_of_2(heads), HALF=dim // 2,

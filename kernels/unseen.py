@@ -25,44 +25,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-DTYPES = ("bool", "int8", "uint8", "int16", "int32", "int64", "float16", "bfloat16", "float32",
-          "float64", "float8_e4m3fn")  # fmt: skip
-FILLS = ("arange", "random")
+from kernels.filled import Filled, filled, is_whole, sizes
+
 GRID_MAX = ((1 << 31) - 1, 65_535, 65_535)  # of CUDA, by dimension
-DIMENSIONS_MAX = 5  # of a tensor
-ELEMENTS_MAX = 1 << 28  # a prover's launch is small; this is a typo
-TOLD_MAX = 1 << 16  # elements that are told one by one
 WARPS_MAX = 32  # of a CTA: 1024 threads
 STAGES_MAX = 16
 _KEYS = {"grid", "ctas_per_sm", "resident", "arguments", "options"}
-_FILLED_KEYS = {"dtype", "shape", "fill"}
 _INTEGERS = (-(1 << 63), (1 << 64) - 1)  # what a number can be for Triton
-
-
-@dataclass(frozen=True, slots=True)
-class Filled:
-    """A tensor argument: its dtype and shape, and what it starts with."""
-
-    dtype: str
-    shape: tuple[int, ...]
-    fill: float | str
-
-    def empty(self) -> Any:  # noqa: ANN401 - a tensor without storage; torch is not known here
-        torch: Any = importlib.import_module("torch")
-        return torch.empty(self.shape, dtype=getattr(torch, self.dtype), device="meta")
-
-    def contents(self) -> list[float] | float | None:
-        """All elements, or one number for all; None: too many to tell."""
-        if not isinstance(self.fill, str):
-            return self.fill
-        count = math.prod(self.shape)
-        if count > TOLD_MAX:
-            return None
-        if self.fill == "arange":
-            return [float(value) if "float" in self.dtype else value for value in range(count)]
-        torch: Any = importlib.import_module("torch")
-        seeded = torch.rand(self.shape, generator=torch.Generator().manual_seed(0))
-        return seeded.to(getattr(torch, self.dtype)).double().flatten().tolist()
 
 
 Argument = bool | int | float | Filled
@@ -161,22 +130,8 @@ def _table(where: str, value: object) -> dict[str, object]:
     return cast("dict[str, object]", value)
 
 
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _sizes(where: str, value: object, dimensions_max: int) -> tuple[int, ...]:
-    sizes = cast("list[object]", value) if isinstance(value, list) else []
-    whole = tuple(cast("int", size) for size in sizes if _is_whole(size) and cast("int", size) >= 1)
-    if not 1 <= len(whole) == len(sizes) <= dimensions_max:
-        raise ValueError(
-            f"{where}: expected 1 to {dimensions_max} numbers of at least 1, not {value!r}"
-        )
-    return whole
-
-
 def _grid(where: str, value: object) -> tuple[int, ...]:
-    grid = _sizes(where, value, len(GRID_MAX))
+    grid = sizes(where, value, len(GRID_MAX))
     for size, most in zip(grid, GRID_MAX, strict=False):
         if size > most:
             raise ValueError(f"{where}: at most {most} in that dimension, not {size}")
@@ -184,7 +139,7 @@ def _grid(where: str, value: object) -> tuple[int, ...]:
 
 
 def _count(where: str, value: object) -> int | None:
-    if value is None or (_is_whole(value) and cast("int", value) >= 1):
+    if value is None or (is_whole(value) and cast("int", value) >= 1):
         return cast("int | None", value)
     raise ValueError(f"{where}: expected a number of at least 1, not {value!r}")
 
@@ -196,7 +151,7 @@ def _option(where: str, value: object) -> int:
 
 
 def _argument(where: str, value: object) -> Argument:
-    if _is_whole(value) and not _INTEGERS[0] <= cast("int", value) <= _INTEGERS[1]:
+    if is_whole(value) and not _INTEGERS[0] <= cast("int", value) <= _INTEGERS[1]:
         raise ValueError(f"{where}: {value} does not fit into 64 bits")
     if isinstance(value, (bool, int, float)):
         return value
@@ -204,19 +159,7 @@ def _argument(where: str, value: object) -> Argument:
         raise ValueError(  # noqa: TRY004 - what a user wrote is wrong, whatever its type
             f"{where}: expected a number, or dtype, shape and fill, not {value!r}"
         )
-    told = cast("dict[str, object]", value)
-    if unknown := sorted(told.keys() - _FILLED_KEYS):
-        raise ValueError(f"{where}: unknown {', '.join(unknown)}; known: dtype, shape, fill")
-    dtype, fill = str(told.get("dtype", "float32")), told.get("fill", 0)
-    if dtype not in DTYPES:
-        raise ValueError(f"{where}: dtype {dtype!r}: choose one of {', '.join(DTYPES)}")
-    is_number = isinstance(fill, (int, float)) and not isinstance(fill, bool)
-    if not is_number and fill not in FILLS:
-        raise ValueError(f"{where}: fill {fill!r}: a number, or one of {', '.join(FILLS)}")
-    shape = _sizes(f"{where}: shape", told.get("shape"), DIMENSIONS_MAX)
-    if math.prod(shape) > ELEMENTS_MAX:
-        raise ValueError(f"{where}: at most {ELEMENTS_MAX} elements")
-    return Filled(dtype, shape, cast("float | str", fill))
+    return filled(where, cast("dict[str, object]", value))
 
 
 def _require_arguments(name: str, kernel: Any, given: Mapping[str, Argument]) -> None:  # noqa: ANN401 - Triton's
@@ -229,6 +172,8 @@ def _require_arguments(name: str, kernel: Any, given: Mapping[str, Argument]) ->
     for parameter in kernel.params:
         if parameter.is_constexpr and isinstance(given.get(parameter.name), Filled):
             raise ValueError(f"{name}: {parameter.name} is a constant, not a tensor")
+        if not parameter.is_constexpr and isinstance(given.get(parameter.name), bool):
+            raise ValueError(f"{name}: {parameter.name}: expected a number, not a boolean")
 
 
 def _require_options(options: Mapping[str, int]) -> None:
@@ -236,7 +181,9 @@ def _require_options(options: Mapping[str, int]) -> None:
     known = backend.CUDAOptions.__dataclass_fields__
     if unknown := sorted(options.keys() - known.keys()):
         raise ValueError(f"Triton has no option {', '.join(unknown)}: num_warps, num_stages, ...")
-    bounds = {"num_warps": WARPS_MAX, "num_stages": STAGES_MAX, "num_ctas": 16}
+    if options.get("num_ctas", 1) != 1 or isinstance(options.get("num_ctas"), bool):
+        raise ValueError("num_ctas: expected 1: how many clusters are resident is not known here")
+    bounds = {"num_warps": WARPS_MAX, "num_stages": STAGES_MAX}
     for name, most in bounds.items():
         value = options.get(name, 1)
         if isinstance(value, bool) or not 1 <= value <= most:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import torch
 
@@ -53,9 +54,11 @@ def mla(
     ropes: torch.Tensor | None = None,
     out: torch.Tensor | None = None,
     block_tokens: int = 32,
+    table: torch.Tensor | None = None,
 ) -> object:
     ropes = zeros(*latents.shape[:2], 64) if ropes is None else ropes
-    return mla_decode(query, zeros(*query.shape[:2], 64), latents, ropes, integers(1, 2),
+    table = integers(1, 2) if table is None else table
+    return mla_decode(query, zeros(*query.shape[:2], 64), latents, ropes, table,
                       integers(1), LAUNCH, softmax_scale=1.0, out=out,
                       block_tokens=block_tokens)  # fmt: skip
 
@@ -71,12 +74,15 @@ def v4(
     near: Cache | None = None,
     far: Cache | None = None,
     block_tokens: int = 32,
+    out: torch.Tensor | None = None,
+    index: tuple[torch.Tensor, torch.Tensor] | None = None,
 ) -> object:
     near = zeros(4, 4, 512) if near is None else near
     far = zeros(9, 512) if far is None else far
-    return v4_decode(query, near, far, integers(1, 2), integers(1),
-                     integers(1, 3), integers(1), zeros(16, dtype=torch.float32), LAUNCH,
-                     softmax_scale=1.0, block_tokens=block_tokens)  # fmt: skip
+    table, chosen = index or (integers(1, 2), integers(1, 3))
+    return v4_decode(query, near, far, table, integers(1), chosen, integers(1),
+                     zeros(16, dtype=torch.float32), LAUNCH, softmax_scale=1.0, out=out,
+                     block_tokens=block_tokens)  # fmt: skip
 
 
 def quantised(*rows: int, groups: int = 7) -> QuantisedRows:
@@ -85,13 +91,15 @@ def quantised(*rows: int, groups: int = 7) -> QuantisedRows:
 
 
 def prefill(
-    dim: int, chunk_max: int, values: torch.Tensor | None = None, context: int = 3, block: int = 64
-) -> object:
+    dim: int, chunk_max: int, values: torch.Tensor | None = None, context: int = 3,
+    block: int = 64, table: torch.Tensor | None = None,
+) -> object:  # fmt: skip
     """Three queries of one request."""
     cache = zeros(4, 4, 2, dim)
     starts, lens = torch.tensor([0, 3], dtype=torch.int32), torch.tensor([context]).int()
     return prefill_attention(zeros(3, 4, dim), cache, cache if values is None else values,
-                             integers(1, 2), starts, lens, chunk_max=chunk_max,
+                             integers(1, 2) if table is None else table, starts, lens,
+                             chunk_max=chunk_max,
                              block_tokens=block)  # fmt: skip
 
 
@@ -109,6 +117,15 @@ def in_debug_mode(call: Callable[[], object]) -> Callable[[], object]:
 def beyond(call: Callable[[torch.Tensor], object], *shape: int) -> Callable[[], object]:
     """With an index that points behind the end of every cache here, caught in debug mode."""
     return in_debug_mode(lambda: call(torch.full(shape, 99, dtype=torch.int32)))
+
+
+def unread() -> object:
+    """Switched off, no check looks into a tensor; here that would be an AttributeError."""
+    nothing: Any = None
+    debug.require_below("slots", nothing, 1, "slots")
+    debug.require_inside("pages", nothing, 1, "pages")
+    debug.require_table(nothing, nothing, zeros(1, 1))
+    raise ValueError("nothing was read")
 
 
 def written(slots: torch.Tensor) -> object:
@@ -163,6 +180,22 @@ REFUSALS: dict[str, tuple[Callable[[], object], str]] = {
     "mla heads": (lambda: mla(zeros(1, 20, 512), zeros(4, 4, 512)), "multiple of 16"),
     "mla latent": (lambda: mla(zeros(1, 16, 500), zeros(4, 4, 500)), "512"),
     "mla page size": (lambda: mla(zeros(1, 16, 512), zeros(4, 5, 512)), "page size 5"),
+    "mla out dtype": (
+        lambda: mla(
+            zeros(1, 16, 512),
+            zeros(4, 4, 512),
+            out=zeros(1, 16, 512, dtype=torch.float32),
+        ),
+        "out: expected (1, 16, 512) torch.bfloat16",
+    ),
+    "v4 out too small": (
+        lambda: v4(zeros(1, 16, 512), out=zeros(1, 8, 512)),
+        "out: expected (1, 16, 512)",
+    ),
+    "v4 out dtype": (
+        lambda: v4(zeros(1, 16, 512), out=zeros(1, 16, 512, dtype=torch.float32)),
+        "torch.bfloat16, got (1, 16, 512) torch.float32",
+    ),
     "v4 heads": (lambda: v4(zeros(1, 8, 512)), "multiple of 16"),
     "v4 dtype": (lambda: v4(zeros(1, 16, 512, dtype=torch.float32)), "the query's dtype"),
     "v4 one cache quantised": (lambda: v4(zeros(1, 16, 512), quantised(4, 4)), "both Quantised"),
@@ -183,6 +216,36 @@ REFUSALS: dict[str, tuple[Callable[[], object], str]] = {
     "prefill chunk max": (lambda: prefill(64, 2), "chunk_max is 2, but the longest chunk has 3"),
     "prefill context": (lambda: prefill(64, 3, context=2), "context_lens[0] is 2, shorter than"),
     "prefill block": (lambda: prefill(64, 3, block=48), "block_tokens: expected a power of two"),
+    "prefill page beyond": (beyond(lambda table: prefill(64, 3, table=table), 1, 2), "the 4 pages"),
+    "gqa context beyond": (
+        beyond(lambda lens: gqa({"context_lens": lens}), 1),
+        "99 tokens do not fit into the 2 pages of 4",
+    ),
+    "mla page beyond": (
+        beyond(lambda table: mla(zeros(1, 16, 512), zeros(4, 4, 512), table=table), 1, 2),
+        "block_table: 99 is beyond the 4 pages",
+    ),
+    "v4 page beyond": (
+        beyond(lambda table: v4(zeros(1, 16, 512), index=(table, integers(1, 3))), 1, 2),
+        "block_table: 99 is beyond the 4 pages of the window's cache",
+    ),
+    "v4 row beyond": (
+        beyond(lambda chosen: v4(zeros(1, 16, 512), index=(integers(1, 2), chosen)), 1, 3),
+        "chosen: 99 is beyond the 9 rows",
+    ),
+    "page_pack page beyond": (
+        beyond(lambda pages: pack_pages(zeros(4, 4), pages), 1),
+        "pages: 99 is beyond the 4 pages",
+    ),
+    "page_pack page before": (
+        in_debug_mode(lambda: pack_pages(zeros(4, 4), -torch.ones(1, dtype=torch.int32))),
+        "pages: -1 is before the first of the 4 pages",
+    ),
+    "rope position beyond": (
+        beyond(lambda at: rope(zeros(1, 2, 16), at, zeros(4, 16, dtype=torch.float32)), 1),
+        "positions: 99 is beyond the 4 positions",
+    ),
+    "nothing is read when off": (unread, "nothing was read"),
     "kv_write slot beyond": (beyond(written, 1), "slots: 99 is beyond the 4 slots of the cache"),
     "prefill chunk": (lambda: prefill(64, 0), "chunk_max"),
     "splits": (lambda: SplitLaunch(0), "at least 1"),
