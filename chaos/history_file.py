@@ -180,7 +180,7 @@ def _take(path: Path, number: int, line: str, parts: _Parts) -> None:
 def _object(path: Path, number: int, line: str) -> Mapping[str, object]:
     try:
         told, end = DECODE(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:  # of brackets in brackets
         raise _wrong(path, number, "a JSON object", line) from error
     if not isinstance(told, dict) or line[end:] not in ("", "\n"):
         raise _wrong(path, number, "a JSON object", line)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from chaos.reports.matrix import Judged, list_text, matrix_text, verdicts_text
+from chaos.reports.printable import printable
 from chaos.reports.rows import unpacked
 
 ROWS = "pd-chaos"  # the user property that carries verdicts from xdist's workers to the terminal
@@ -54,7 +55,8 @@ class VerdictTerminal:
         terminalreporter.write_line(f"histories: {self.histories}")
 
     def _told_again(self) -> str:
-        lines = [f"  {test}: {why}" for test, whys in self.undecided.items() for why in whys]
+        told = [(test, why) for test, whys in self.undecided.items() for why in whys]
+        lines = [printable(f"  {test}: {why}") for test, why in told]
         count = f"{len(lines)} plays of {len(self.undecided)} tests proved nothing, by the machine"
         return "\n".join([*lines, f"{count}; nothing else is ever played again"])
 

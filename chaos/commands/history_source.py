@@ -7,6 +7,7 @@ from pathlib import Path
 from chaos.commands.bad_input import BadInput
 from chaos.history import History
 from chaos.history_file import read
+from chaos.reports.printable import printable
 
 LINE_MAX = 500
 
@@ -24,7 +25,7 @@ def load(file: Path) -> History:
 def _one_line(text: str) -> str:
     """What the file holds may be anything: nothing of it reaches the terminal but what prints."""
     words = " ".join(text.split())
-    escaped = "".join(one if one.isprintable() else ascii(one)[1:-1] for one in words)
+    escaped = printable(words)
     return escaped if len(escaped) <= LINE_MAX else f"{escaped[:LINE_MAX]} ..."
 
 

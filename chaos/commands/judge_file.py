@@ -13,6 +13,7 @@ from chaos.history import History
 from chaos.judge import judge
 from chaos.reports.failure import failure_text
 from chaos.reports.matrix import judged, list_text
+from chaos.reports.printable import printable
 from chaos.reports.timeline import timeline_svg
 from chaos.verdict import Allowed, Outcome, Verdict, accepted
 
@@ -70,7 +71,7 @@ def _compare(expected: Sequence[Allowed], verdicts: Sequence[Verdict]) -> int:
         return 1
     wrong = [(e, v) for e, v in zip(expected, verdicts, strict=True) if not accepted(v, [e])]
     for one, verdict in wrong:
-        print(f"{verdict.strike}: expected {one}, came {verdict}")
+        print(printable(f"{verdict.strike}: expected {one}, came {verdict}"))
     return 1 if wrong else 0
 
 

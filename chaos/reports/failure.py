@@ -13,6 +13,7 @@ from chaos.comparison import Difference
 from chaos.event import Event
 from chaos.history import History
 from chaos.reports.event_line import event_line, seconds_in
+from chaos.reports.printable import printable
 from chaos.specification import StrikeSpec
 from chaos.verdict import BROKEN, Outcome, Verdict
 
@@ -40,7 +41,7 @@ def failure_text(
     blocks = [_block(history, one, told.get(one.strike)) for one in (*worst_first, *allowed)]
     head = headline(worst_first[0], history) if worst_first else _news(differences[0], history)
     again = [f"history   {file}", f"again     {reproduce}"]
-    return "\n".join([head, "", *_joined(blocks), "", *again])
+    return "\n".join(map(printable, [head, "", *_joined(blocks), "", *again]))
 
 
 def headline(verdict: Verdict, history: History) -> str:

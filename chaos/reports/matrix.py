@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from chaos.history import History
+from chaos.reports.printable import printable
 from chaos.stage import FaultKind, Stage
 from chaos.verdict import BROKEN, CONTROL, Outcome, Verdict, accepted
 
@@ -73,7 +74,7 @@ def _mark(row: Judged) -> str:
 
 def verdicts_text(rows: Iterable[Judged]) -> str:
     """Every verdict of one test on one line; those that say the same are counted."""
-    told = [str(row.verdict) for row in rows]
+    told = [printable(str(row.verdict)) for row in rows]
     counted = {text: told.count(text) for text in told}
     return "; ".join(text if n == 1 else f"{text} x{n}" for text, n in counted.items())
 
@@ -119,10 +120,9 @@ def _word(verdict: Verdict) -> str:
 
 def _columns(table: Sequence[Sequence[str]]) -> list[str]:
     """Left-aligned columns, two blanks between them, no blank at a line's end."""
-    widths = (
-        [max(len(row[index]) for row in table) for index in range(len(table[0]))] if table else []
-    )
+    shown = [[printable(text) for text in row] for row in table]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
     return [
         "  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip()
-        for row in table
+        for row in shown
     ]

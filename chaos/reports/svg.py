@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from html import escape
 
+from chaos.reports.printable import printable
+
 FONT = "Inter, 'Helvetica Neue', Helvetica, Arial, 'DejaVu Sans', sans-serif"
 # The widest of the fonts above needs about this much of its size for a character.
 CHARACTER_EM = 0.6
@@ -28,7 +30,7 @@ def shortened(text: str, room_px: float, size_px: float) -> str:
 
 def text(x: float, y: float, words: str, size_px: float = 11, **style: str) -> str:
     place = f'x="{number(x)}" y="{number(y)}" font-size="{number(size_px)}"'
-    return f"<text {place}{_style(style)}>{escape(words)}</text>"
+    return f"<text {place}{_style(style)}>{_escaped(words)}</text>"
 
 
 def line(x1: float, y1: float, x2: float, y2: float, **style: str) -> str:
@@ -48,7 +50,7 @@ def path(points: list[tuple[float, float]], **style: str) -> str:
 
 def group(parts: list[str], tip: str) -> str:
     """Shapes that belong together, with a text that shows when one points at them."""
-    return f"<g><title>{escape(tip)}</title>{''.join(parts)}</g>"
+    return f"<g><title>{_escaped(tip)}</title>{''.join(parts)}</g>"
 
 
 def page(width: float, height: float, parts: list[str], title: str) -> str:
@@ -56,7 +58,12 @@ def page(width: float, height: float, parts: list[str], title: str) -> str:
     view = f'viewBox="0 0 {number(width)} {number(height)}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} {view} role="img" font-family="{FONT}">'
     back = box(0, 0, width, height, fill="#ffffff")
-    return "\n".join([head, f"<title>{escape(title)}</title>", back, *parts, "</svg>", ""])
+    return "\n".join([head, f"<title>{_escaped(title)}</title>", back, *parts, "</svg>", ""])
+
+
+def _escaped(words: str) -> str:
+    """XML has no place for a control character, not even as an entity."""
+    return "\n".join(escape(printable(one)) for one in words.split("\n"))
 
 
 def _style(style: dict[str, str]) -> str:

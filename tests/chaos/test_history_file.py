@@ -86,6 +86,8 @@ def test_a_foreign_file_is_refused_in_one_line(file: Path) -> None:
     assert "line 1: expected the header" in refusal(file)
     file.write_bytes(b"\xff\xfe\x00\n")
     assert "line 1: expected a JSON object" in refusal(file)
+    file.write_text("[" * 100_000)
+    assert "line 1: expected a JSON object" in refusal(file)
 
 
 def test_a_newer_format_is_refused_in_one_line(file: Path) -> None:

@@ -175,3 +175,25 @@ def test_the_matrix_shows_what_can_be_read_and_tells_of_the_rest(
     told = capsys.readouterr()
     assert "CAUGHT 1" in told.out
     assert "second.jsonl" in told.err
+
+
+OBEYED = "\x1b]0;title\x07\x1b[2J\n\ud800"
+
+
+@pytest.mark.parametrize("words", [["judge"], ["judge", "--expect", "SILENT"], ["matrix"]])
+def test_what_a_terminal_would_obey_is_escaped(
+    words: list[str],
+    file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A whole history from elsewhere, whose strike, guard and reason are called so."""
+    strike, guard = f"1: stall{OBEYED}", f"watchdog{OBEYED}"
+    said = Verdict(strike, Outcome.WRONG, f"r1{OBEYED} failed", guard, 1.5)
+    for module in (judge_file, matrix_command):
+        monkeypatch.setattr(module, "judge", saying(said))
+    main([*words, str(file)])
+    told = capsys.readouterr().out
+    assert repr(strike)[1:-1] in told
+    assert repr(guard)[1:-1] in told
+    assert all(one.isprintable() or one == "\n" for one in told)

@@ -111,8 +111,8 @@ def test_an_alert_is_marked_at_the_last_reading_of_its_proof() -> None:
 
 def test_what_a_stack_says_cannot_break_the_picture() -> None:
     table = Table().add(0, "client", Kind.SENT, "<r1> & 'co'")
-    table.add(5, "decode-0", Kind.GUARD, "<r1> & 'co'", guard="</g>", why='"<script>"')
-    picture = drawn(table.history(specification("<svg onload='x'>")))
+    table.add(5, "decode-0", Kind.GUARD, "<r1> & 'co'", guard="</g>", why='"<script>" \x1b[2J')
+    picture = drawn(table.history(specification("<svg onload='x'>\x07")))
     assert picture.find(f".//{SVG}script") is None
     assert "<r1> & 'co'" in words(picture)
 
