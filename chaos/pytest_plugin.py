@@ -31,6 +31,7 @@ from chaos.verdict_terminal import VerdictTerminal
 from stack.alerts import ALERTS
 from stack.drivers.embedded import EmbeddedDriver
 from stack.drivers.sglang import SglangDriver
+from stack.engine.variables import ELSEWHERE, unread
 from stack.environments import NotInstalled
 from stack.plan import Plan, Topology
 
@@ -56,6 +57,7 @@ FAULTS = (
     "refuse", "reset", "restart", "slow_close", "slow_reader", "stall",
     "crowd", "few_descriptors", "slow_tokens", "terminate",
 )  # fmt: skip
+KERNELS = "PDCHAOS_KERNELS"
 OURS = {
     "stack": "embedded",
     "router": "smg",
@@ -126,6 +128,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def open_session(config: pytest.Config) -> Session:
     """The options, checked. Raises ValueError with one clear line for a bad one."""
+    ours = (name for name in os.environ if name.startswith("PDCHAOS_"))
+    if misspelt := unread(ours, (*ELSEWHERE, KERNELS)):
+        raise ValueError(misspelt)
     stack, seed, topology = _text(config, "stack"), _text(config, "seed"), _text(config, "topology")
     if stack not in DRIVERS:
         raise ValueError(f"--stack {stack}: expected one of {', '.join(DRIVERS)}")
@@ -163,7 +168,7 @@ def report_folder(config: pytest.Config) -> Path:
 
 def _kernels(environ: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """Every engine runs on the kernels that pytest itself was told to use, such as "triton"."""
-    told = {name: environ[name] for name in ("PDCHAOS_KERNELS",) if name in environ}
+    told = {name: environ[name] for name in (KERNELS,) if name in environ}
     return {"prefill": told, "decode": told} if told else {}
 
 

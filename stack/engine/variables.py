@@ -48,14 +48,15 @@ ELSEWHERE = frozenset(
 )
 
 
-def unread(names: Iterable[str]) -> str | None:
+def unread(names: Iterable[str], near_to: Iterable[str] = READ) -> str | None:
     """One line about the first variable with a prefix of ours that nobody reads, with the nearest
-    name that is read; None when each is known. A misspelt knob would do nothing, in silence.
+    of those that are read there; None when each is known. A misspelt knob would do nothing, in
+    silence.
     """
     known = READ | IGNORED | ELSEWHERE
     unknown = sorted(name for name in names if name.startswith(PREFIXES) and name not in known)
     if not unknown:
         return None
-    near = get_close_matches(unknown[0], sorted(READ), n=1)
+    near = get_close_matches(unknown[0], sorted(near_to), n=1)
     hint = f"the nearest name is {near[0]}" if near else "no name that is read is near it"
     return f"{unknown[0]}: nobody reads this variable; {hint} (environment variable)"

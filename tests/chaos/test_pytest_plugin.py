@@ -17,11 +17,12 @@ SOON_S = 60.0
 CLEAN = {name: text for name, text in os.environ.items() if "PYTEST" not in name}
 
 
-def ask(*options: str) -> subprocess.CompletedProcess[str]:
+def ask(*options: str, **environ: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pytest", "suites/", "--collect-only", "-q", *options]
     return subprocess.run(
-        command, cwd=ROOT, env=CLEAN, capture_output=True, text=True, timeout=SOON_S, check=False
-    )
+        command, cwd=ROOT, env={**CLEAN, **environ}, capture_output=True, text=True,
+        timeout=SOON_S, check=False,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -43,6 +44,20 @@ def test_a_bad_option_is_one_clear_line_and_exit_code_4(options: list[str], line
     said = asked.stdout + asked.stderr
     assert re.search(rf"(?m)^ERROR: {line}", said), said
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [("PDCHAOS_KERNLES", "PDCHAOS_KERNELS"), ("PDCHAOS_REQUIRES", "PDCHAOS_REQUIRE")],
+)
+def test_a_misspelt_variable_of_ours_is_refused_with_the_nearest_name(
+    name: str, nearest: str
+) -> None:
+    asked = ask(**{name: "allure"})
+    assert asked.returncode == USAGE
+    said = asked.stdout + asked.stderr
+    assert f"ERROR: {name}: nobody reads this variable; the nearest name is {nearest}" in said
+    assert ask(**{nearest: "allure"}).returncode == 0
 
 
 def test_an_unknown_marker_is_refused() -> None:
