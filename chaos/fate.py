@@ -153,11 +153,9 @@ class _Reading:
     def _overdue_ns(self, life: Life) -> int:
         """When a reply that came in the end was later than is tolerated: whatever began after that
         had no part in it."""
-        settled, same = life.settled, self._reference(life)
-        if settled is None or ending(settled) is not Ending.COMPLETE:
+        if life.settled is None or ending(life.settled) is not Ending.COMPLETE:
             return self._horizon_ns
-        usual_ns = same.settled.at_ns - same.sent.at_ns if same and same.settled else 0
-        return life.sent.at_ns + usual_ns + ns(self._budgets.delay_s)
+        return life.sent.at_ns + self._usual_ns(life) + ns(self._budgets.delay_s)
 
     def _excused_ns(self, life: Life) -> int:
         """Until when its tokens show that it was served."""
@@ -179,9 +177,12 @@ class _Reading:
 
     def _late_s(self, life: Life, settled: Event) -> float:
         """How much longer than in the control it took."""
+        return seconds(settled.at_ns - life.sent.at_ns - self._usual_ns(life))
+
+    def _usual_ns(self, life: Life) -> int:
+        """What it took in the control."""
         same = self._reference(life)
-        usual_ns = same.settled.at_ns - same.sent.at_ns if same and same.settled else 0
-        return seconds(settled.at_ns - life.sent.at_ns - usual_ns)
+        return same.settled.at_ns - same.sent.at_ns if same and same.settled else 0
 
     def _guard(
         self, life: Life, settled: Event, charge: Charge, clocks_ns: tuple[int, int]

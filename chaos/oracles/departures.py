@@ -44,7 +44,7 @@ def symptoms(history: History) -> tuple[Symptom, ...]:
                 f" (release_s={bound_s:g})",
                 one.since_ns,
                 one.event.at_ns,
-                (one.life.settled.seq, one.event.seq) if one.life.settled else (one.event.seq,),
+                ((one.life.settled or one.event).seq, one.event.seq),
             )
         )
     return tuple(told)

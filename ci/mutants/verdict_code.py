@@ -18,6 +18,7 @@ TESTS: Final = (
     "tests/chaos/test_detection.py",
     "tests/chaos/test_baseline.py",
     "tests/chaos/test_facts.py",
+    "tests/chaos/test_fate.py",
 )
 DECIDING: Final = (
     "chaos/accusation.py",

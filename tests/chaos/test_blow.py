@@ -63,6 +63,11 @@ def test_a_strike_touches_the_nodes_of_its_specification_or_its_name(
     assert [node for node in ("decode-0", "prefill-0") if blow.touches(node)] == touched
 
 
+def test_a_specification_may_name_a_link_or_a_node_that_is_called_like_no_worker() -> None:
+    assert one("S1", spec=strike("S1", nodes=("router->decode-0",))).touches("decode-0")
+    assert one("S1", spec=strike("S1", nodes=("gateway",))).touches("gateway")
+
+
 @pytest.mark.parametrize(
     ("told", "touched"),
     [

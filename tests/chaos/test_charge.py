@@ -65,6 +65,7 @@ def test_what_was_hurt_beside_the_targets_is_charged_and_its_clock_does_not_run(
     charge = of_request(0.5, 7.0, "decode-2")
     assert names(charge.strikes) == ["S1", "S2"]
     assert (charge.innocent, charge.since_ns) == (True, at(0.5))
+    assert names(of_request(9.0, 9.5, "decode-2").strikes) == ["S2"]  # it was undone just then
 
 
 def test_a_strike_that_came_when_it_had_hung_is_not_charged() -> None:

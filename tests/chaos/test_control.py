@@ -46,6 +46,9 @@ def test_of_a_control_that_is_unknown_only_the_reason_is_told() -> None:
     (verdict,) = judged(CONTROL + "1.3 client lag load_generator lag_s=0.9")
     assert verdict.outcome is Outcome.UNKNOWN
     assert verdict.reason.startswith("in the control, our load generator was late by 0.90 s")
+    assert verdict.of_machine
+    (verdict,) = judged(CONTROL + "1.3 run tool_error S why=ours")
+    assert not verdict.of_machine
 
 
 def test_a_control_in_which_our_own_client_gave_up_is_no_reference() -> None:

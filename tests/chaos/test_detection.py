@@ -70,6 +70,16 @@ def test_an_alert_tells_of_the_requests_that_may_hang_on_its_node(
     assert judged(*lines, busy(about)).outcome is outcome
 
 
+def test_one_of_several_strikes_on_its_node_is_enough_for_an_alert_to_tell() -> None:
+    prefill_only = HERE.splitlines()[1]
+    before = FREEZE + FREEZE.replace("decode-0", "prefill-0")
+    lines = "\n".join((OTHERS, QUIET, SENT, prefill_only, busy("decode-0/load")))
+    strikes = [strike("freeze decode-0"), strike("freeze prefill-0")]
+    usual = CONTROL + OTHERS + QUIET
+    told = judge(history(played(lines, before), control=usual, strikes=strikes, alerts=[ALERT]))
+    assert [one.outcome for one in told] == [Outcome.SURFACED, Outcome.SURFACED]
+
+
 def test_where_no_strike_did_anything_to_a_request_it_may_hang_on_any_node() -> None:
     """It was seen on a prefill, and by no decode."""
     never = "\n".join(line for line in FREEZE.splitlines() if "fault" not in line)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import pytest
 
+from chaos.fate import fates
 from chaos.verdict import Outcome
-from tests.chaos.one_request import SENT, finished, one
+from tests.chaos.one_request import GUARD, REFUSED, RIGHT, SENT, finished, one, told
 from tests.chaos.table import STRUCK
 
 # waiting_timeout has a budget of 3.0 s; the strike was sent at 1.1 and had entered at 2.1.
@@ -75,3 +76,82 @@ def test_a_guard_that_spoke_before_the_last_token_counts_from_the_strike_on(
     guard = f"{at_s - 0.1} decode-0 guard r1 guard=waiting_timeout why=silence\n"
     verdict = one(SENT + halves + guard + finished(at_s))
     assert (verdict.by == "waiting_timeout") is caught
+
+
+def test_a_late_answer_to_what_the_control_did_not_ask_is_judged_by_its_own_time() -> None:
+    """Nobody knows what it takes: it hung for settle_s before it ended."""
+    extra = "1.0 client sent x\n 7.2 client finished x finish_reason=length done=true\n"
+    verdict = one(SENT + RIGHT + finished(1.5) + extra)
+    assert (verdict.outcome, verdict.about) == (Outcome.SILENT, ("x",))
+
+
+def test_a_client_that_gave_up_is_no_late_answer() -> None:
+    assert one(SENT + "5.0 client cancelled r1\n").outcome is Outcome.TOLERATED
+
+
+def test_an_answer_that_came_late_stood_where_it_stayed_longest_until_its_end() -> None:
+    stages = "1.1 prefill-0 stage r1 stage=transfer attempt=7\n"
+    stages += "4.0 decode-0 stage r1 stage=decode attempt=7\n"
+    verdict = one(SENT + stages + RIGHT.replace("1.2", "4.4") + finished(4.5))
+    assert (verdict.outcome, verdict.stage) == (Outcome.SILENT, "transfer")
+
+
+def test_a_guard_may_speak_in_the_moment_in_which_the_strike_began() -> None:
+    verdict = one(named(1.1).replace("waiting_timeout", "router_error_reply"))
+    assert (verdict.outcome, verdict.by) == (Outcome.CAUGHT, "router_error_reply")
+
+
+@pytest.mark.parametrize(("at_s", "outcome"), [(7.0, Outcome.WRONG), (7.2, Outcome.SILENT)])
+def test_a_truncation_that_came_too_late_is_a_silence(at_s: float, outcome: Outcome) -> None:
+    assert one(f"{SENT}{at_s} client broke r1 how=truncated\n").outcome is outcome
+
+
+def test_a_finish_reason_that_nobody_knows_is_told_as_such() -> None:
+    reply = "1.9 client finished r1 finish_reason={} done=true\n"
+    assert one(SENT + reply.format("moonlight")).by == "unknown finish reason moonlight"
+    assert one(SENT + reply.format("abort")).by == "finish reason abort"
+
+
+def test_a_body_that_is_no_json_is_told_as_such() -> None:
+    assert one(f"{SENT}1.9 client broke r1 how=unparsable\n").by == "a body that is not JSON"
+
+
+def test_who_spoke_of_what_was_no_catch_is_no_evidence() -> None:
+    """It was truncated without a sign, whatever a guard said."""
+    mute = SENT + GUARD + "4.0 client broke r1 how=truncated\n"
+    assert [each.guard for each in fates(told(mute)) if each.life.request_id == "r1"] == [None]
+    caught = fates(told(SENT + GUARD + REFUSED))
+    assert [each.by for each in caught] == ["waiting_timeout"]
+    assert caught[0].guard is not None
+
+
+def test_a_guard_that_spoke_with_the_last_token_counts_from_where_it_was_served() -> None:
+    """To 1.5, when it ended in the control; from the strike at 1.1 on it would be too late."""
+    load = SENT + "7.0 client tokens r1 text=abc\n"
+    load += (
+        "7.0 router guard r1 guard=router_error_reply why=502\n 7.3 client refused r1 status=502\n"
+    )
+    assert one(load).by == "router_error_reply"
+
+
+def test_the_stage_that_it_entered_when_it_was_overdue_is_where_it_hung() -> None:
+    late = "7.1 decode-0 stage r1 stage=decode attempt=7\n"  # settle_s after the strike
+    assert one(SENT + late).stage == "decode"
+    assert one(SENT + late.replace("7.1", "7.2")).stage == "admit"
+
+
+def test_what_was_hurt_while_a_strike_entered_is_decided_whoever_else_was_not() -> None:
+    slow = STRUCK.replace(
+        "1.1  fault     struck   S1  bit=true", "5 fault struck S1 bit=true entry_s=3.9"
+    )
+    late = SENT + RIGHT.replace("1.2", "4.4") + finished(4.5)
+    well = "1.0 client sent x\n 1.5 client finished x finish_reason=length done=true\n"
+    assert one(late + well, before=slow).outcome is Outcome.SILENT
+
+
+def test_a_strike_that_did_nothing_on_a_busy_machine_may_be_played_again() -> None:
+    idle = STRUCK.replace("bit=true", "bit=false")
+    verdict = one(
+        SENT + RIGHT + finished(1.5) + "1.3 client lag load_generator lag_s=0.9\n", before=idle
+    )
+    assert (verdict.outcome, verdict.of_machine) == (Outcome.UNKNOWN, True)

@@ -76,6 +76,7 @@ def test_a_key_that_strayed_under_two_strikes_is_charged_to_both() -> None:
         (Outcome.MISROUTED, ("S2",)),
         (Outcome.MISROUTED, ("S1",)),
     ]
+    assert {one.stage for one in verdicts} == {"dispatch"}
 
 
 @pytest.mark.parametrize(("alert", "outcome"), [("", Outcome.SILENT), (STUCK, Outcome.SURFACED)])
@@ -108,11 +109,12 @@ def test_a_false_alarm_under_two_strikes_is_charged_to_both() -> None:
 
 def test_what_a_false_alarm_ended_is_caught_for_no_strike_that_came_after_it() -> None:
     """The guard condemned at 3.9 what had got a token at 3.85; the second strike began at 3.95."""
-    load = SENT + "3.85 client tokens r1 text=abcdefghijkl\n" + GUARD + finished(4.0)
+    load = SENT + "3.85 client tokens r1 text=abcdef\n" + GUARD + REFUSED
     later = TWO.replace(" 2.0 ", " 3.95 ").replace(" 3.0 ", " 5.0 ")
     strikes = [strike("S1"), strike("S2")]
     first, second = judge(history(played(load, later), control=CONTROL, strikes=strikes))
     assert (first.outcome, first.by) == (Outcome.FALSE_ALARM, "waiting_timeout")
+    assert first.stage == "admit"  # where the request stood
     assert second.outcome is Outcome.TOLERATED
 
 
@@ -191,6 +193,8 @@ def test_a_verdict_tells_no_more_than_there_is() -> None:
     hung = one(SENT)
     assert "r1 hung after 18.90 s in admit" in hung.reason
     many = "".join(f"1.0 client sent x{index}\n" for index in range(7))
+    few = "".join(f"1.0 client sent x{index}\n" for index in range(5))
+    assert "more" not in one(few + SENT + RIGHT + finished(1.5)).reason
     assert "; and 2 more" in one(many + SENT + RIGHT + finished(1.5)).reason
 
 

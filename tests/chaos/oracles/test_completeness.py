@@ -47,6 +47,7 @@ def test_each_hole_in_the_control_is_seen(line: str, why: str) -> None:
 
 def test_a_lag_within_the_bound_is_no_hole() -> None:
     assert judged("3.0 client lag load_generator lag_s=0.5").answer is Answer.HOLDS
+    assert judged("1.2 client lag load_generator lag_s=0.5").answer is Answer.HOLDS  # r1 waited
 
 
 @pytest.mark.parametrize(

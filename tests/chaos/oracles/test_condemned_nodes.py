@@ -72,5 +72,7 @@ def test_a_guard_of_silence_may_condemn_a_node_that_stands_still() -> None:
     assert judged(still, line, strikes=strikes, struck=struck).answer is Answer.HOLDS
     assert judged(WORKS, line, strikes=strikes, struck=struck).answer is Answer.VIOLATED
     assert judged(still, line).answer is Answer.VIOLATED  # no strike at all
+    healed = struck.replace("5.0 ", "3.499999999 ")
+    assert judged(still, line, strikes=strikes, struck=healed).answer is Answer.VIOLATED
     slow = [replace(one, alive=True) for one in strikes]  # it lets every node go on
     assert judged(still, line, strikes=slow, struck=struck).answer is Answer.VIOLATED

@@ -39,6 +39,7 @@ def test_a_request_is_let_go_within_its_bound(at_s: float, answer: Answer) -> No
 
 def test_who_kept_it_and_how_long_is_told() -> None:
     finding = judged("9.5 decode-0 stage r1 stage=cleanup attempt=8")
+    assert len(set(finding.evidence)) == 2  # its client's leaving, and the cleanup
     assert finding.about == ("r1",)
     assert "was kept on decode-0 7.50 s after its client had left (release_s=6)" in finding.reason
 

@@ -173,7 +173,7 @@ def test_a_guard_that_waits_for_a_transfer_must_not_end_what_streams() -> None:
 
 
 SICK = (
-    "2.0 signal reading decode-0/health value=503",
+    "2.0 signal reading decode-0/health value=500",
     "2.2 signal reading decode-0/health value=503",
 )
 
@@ -244,7 +244,7 @@ def test_a_health_page_that_was_well_again_condemned_nobody() -> None:
     well = SICK[1].replace("503", "200")
     assert judged(SICK[0], well, "2.1 decode-0 stage r1 stage=decode").answer is Answer.HOLDS
     sick_again = SICK[1]
-    well_first = SICK[0].replace("503", "200")
+    well_first = SICK[0].replace("500", "200")
     work = "2.1 decode-0 stage r1 stage=decode"
     assert judged(well_first, sick_again, work).answer is Answer.HOLDS
 

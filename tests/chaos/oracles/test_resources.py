@@ -138,6 +138,24 @@ def test_a_value_that_is_no_number_is_not_read() -> None:
     assert judged("decode-0/pages", 0, float("nan"), control=0) is Answer.UNKNOWN
 
 
+def test_a_value_that_is_no_number_unsays_the_one_before_it() -> None:
+    probe = read("decode-0/pages", 0, 0).replace("value", "probe=decode-0/metrics value")
+    lost = "6.05 resource reading decode-0/pages value=NaN probe=decode-0/metrics"
+    assert ORACLE.judge(history(probe, control=probe)).answer is Answer.HOLDS
+    assert ORACLE.judge(history(f"{probe}\n{lost}", control=probe)).answer is Answer.UNKNOWN
+
+
+def test_the_first_event_of_all_may_be_a_reading_from_before_the_load() -> None:
+    table = read("a/b", 0, 5).replace("0.1 resource", "-0.1 resource")
+    assert ORACLE.judge(history(table)).about == ("a/b",)
+
+
+def test_what_is_read_when_the_load_begins_is_not_from_before_it() -> None:
+    late = "0.3 resource reading a/b value=5\n 0.3 run phase disturb\n 5.0 run phase recover\n"
+    before = "0.0 run phase steady\n 0.1 resource reading a/b value=0\n"
+    assert ORACLE.judge(history(f"{before}{late}6 resource reading a/b value=5")).about == ("a/b",)
+
+
 def burst(after: int, ended: str = "finished") -> str:
     """Ten at once, into a router that keeps 60 above its baseline."""
     asked = "\n".join(f"6.2 client sent recover/burst-10/{i}" for i in range(10))
@@ -160,6 +178,14 @@ def test_where_those_that_came_at_once_were_not_served_nothing_is_proven() -> No
     finding = ORACLE.judge(history(burst(60, "refused"), control=read("router/sockets", 3, 3)))
     assert finding.answer is Answer.UNKNOWN
     assert "router/sockets" in finding.reason
+
+
+def test_what_is_kept_within_its_tolerance_needs_no_proof() -> None:
+    """Two, and two for the one request at once; those that were asked more are no matter."""
+    refused = burst(7, "refused").replace("value=60", "value=7")
+    assert (
+        ORACLE.judge(history(refused, control=read("router/sockets", 3, 3))).answer is Answer.HOLDS
+    )
 
 
 def test_an_idle_gauge_is_zero_also_where_the_controls_is_not() -> None:

@@ -106,6 +106,12 @@ def test_an_alert_sees_its_reading_among_others() -> None:
     assert ORACLE.judge(history(table, alerts=[HIGH])).answer is Answer.HOLDS
 
 
+def test_a_reading_is_not_told_again_under_its_probes_name() -> None:
+    table = readings((1.0, 3), (1.5, 3)).replace("value", "probe=prefill-0/page value")
+    told = firings(history(table, alerts=[Alert("high", "prefill-0/*", ">", 2.0, for_s=0.5)]))
+    assert [one.about for one in told] == ["prefill-0/inflight"]
+
+
 def test_a_firing_says_until_when_it_held() -> None:
     table = readings((1.0, 3), (1.5, 3), (2.0, 0), (3.0, 9), (3.5, 9), (4.0, 9))
     first, second = firings(history(table, alerts=[HIGH]))

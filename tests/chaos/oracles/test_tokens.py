@@ -73,7 +73,8 @@ def test_equal_text_with_another_digest_is_a_violation() -> None:
 
 
 def test_without_a_control_nothing_is_proven() -> None:
-    assert ORACLE.judge(history(CONTROL)).answer is Answer.UNKNOWN
+    finding = ORACLE.judge(history(CONTROL))
+    assert (finding.answer, "no control" in finding.reason) == (Answer.UNKNOWN, True)
 
 
 def test_a_run_without_a_request_of_the_control_proves_nothing() -> None:
@@ -235,5 +236,11 @@ def test_what_was_asked_after_half_a_reply_is_not_known_where_prompts_are_not_to
     control = f"{CONTROL}\n 1.0 client sent r0\n 1.2 client tokens r0 text=ab\n"
     control += "1.3 client finished r0 finish_reason=length done=true\n"
     for first, answer in ((aborted, Answer.HOLDS), ("", Answer.VIOLATED)):
-        told = history(played(half + first + second + ended), control=control)
-        assert ORACLE.judge(told).answer is answer
+        for at in ("2.0", "1.3"):  # later, and in the same moment
+            load = half + first + second.replace("2.0", at) + ended
+            for later in (
+                "",
+                "2.5 client sent r0+1\n 3 client finished r0+1 finish_reason=abort\n",
+            ):
+                told = history(played(f"{load}\n{later if first else ''}"), control=control)
+                assert ORACLE.judge(told).answer is answer

@@ -38,6 +38,8 @@ def test_a_strike_after_the_last_request_is_vacuous() -> None:
     finding = judged("2.1 fault struck S1 bit=true", "2.2 fault healed S1 bit=true")
     assert finding.answer is Answer.UNKNOWN
     assert "every request had ended" in finding.reason
+    met = judged("2.0 fault struck S1 bit=true", "2.2 fault healed S1 bit=true")
+    assert met.answer is Answer.HOLDS  # r1 ended in that moment
 
 
 def test_the_time_of_entering_counts_for_what_failed_in_it_and_not_for_what_ended_well() -> None:
