@@ -17,6 +17,14 @@ from ci import skips
 
 HERE = Path(__file__).parent
 WORKERS = 2
+LONGEST = (  # seconds on 2 cores: more than twenty each
+    "suites/test_negative_controls.py",
+    "suites/test_knob_without_watchdog.py",
+    "kernels/test_judged.py",
+    "kernels/test_prove.py",
+    "chaos/second_opinion/test_second_opinion.py",
+    "suites/test_two_workers.py",
+)
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist looks at its options
@@ -25,6 +33,17 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     if not is_worker and is_whole(config) and len(os.sched_getaffinity(0)) >= WORKERS:
         config.option.numprocesses = WORKERS
         config.option.dist = "loadfile"
+    config.option.loadscopereorder = False  # our order, below, and not the number of tests
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The files that take longest first, so that no worker is left alone with one of them."""
+    items.sort(key=lambda item: first_come_the_longest(item.path))
+
+
+def first_come_the_longest(path: Path) -> int:
+    places = [HERE / one for one in LONGEST]
+    return places.index(path) if path in places else len(places)
 
 
 def is_whole(config: pytest.Config) -> bool:

@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from tests.conftest import HERE, is_whole
+from tests.conftest import HERE, LONGEST, first_come_the_longest, is_whole
 
 PLAIN = {
     "keyword": "", "markexpr": "", "deselect": None, "collectonly": False,
@@ -44,3 +44,10 @@ def test_another_place_is_none(args: list[str], monkeypatch: pytest.MonkeyPatch)
 )  # fmt: skip
 def test_whoever_says_how_is_obeyed(option: dict[str, object]) -> None:
     assert not asked([str(HERE)], **option)
+
+
+def test_the_files_that_take_longest_come_first_and_the_others_keep_their_order() -> None:
+    others = [HERE / "ci/test_map.py", HERE / "chaos/test_judge.py"]
+    longest = [HERE / one for one in LONGEST]
+    assert all(one.is_file() for one in longest)
+    assert sorted([*others, *reversed(longest)], key=first_come_the_longest) == [*longest, *others]

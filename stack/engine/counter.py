@@ -89,8 +89,8 @@ class Counter:
 
     def _open_here(self) -> int:
         """Who runs or waits here; who waits for a decode's pages is in that decode's queue."""
-        waiting_there = self._link.census.get("bootstrap", 0) if self._prefill else 0
-        return len(self._link.legs) - waiting_there
+        legs = self._link.legs.values()
+        return sum(leg.begun for leg in legs) if self._prefill else len(legs)
 
     async def _parsed(self, request: web.Request, api: str) -> Asked:
         try:

@@ -34,6 +34,10 @@ class Desk:
         end = [ending.reason, ending.hidden] if ending else None
         self.send("tokens", room=room, tokens=tokens, end=end)
 
+    def begun(self, room: int) -> None:
+        """A prefill's: its decode has pages for it, and from now on it runs or waits here."""
+        self.send("begun", room=room)
+
     def handed_over(self, room: int) -> None:
         self.send("handed_over", room=room)
 

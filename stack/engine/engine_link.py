@@ -40,6 +40,7 @@ class Leg:
     index: int
     order: Order
     heard: asyncio.Queue[tuple[int, Said]]
+    begun: bool = False  # on a prefill: it no longer waits for a decode's pages
     over: bool = False
 
 
@@ -122,7 +123,9 @@ class EngineLink:
             self._answer(message)
         else:
             leg = self.legs.get(message["room"])
-            if leg is not None:
+            if leg is not None and op == "begun":
+                leg.begun = True
+            elif leg is not None:
                 self._say(leg, _said(op, message))
 
     def _say(self, leg: Leg, said: Said) -> None:

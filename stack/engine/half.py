@@ -99,7 +99,7 @@ async def prefill_half(config: WorkerConfig, knobs: Knobs, around: Surroundings)
     assert config.bootstrap_port is not None
     bootstrap = BootstrapServer(uuid.uuid4().hex, _heartbeat_to_decode(knobs), lambda: side)
     side = PrefillSide(
-        config, around.ledger, around.failpoints, around.rooms, bootstrap, around.desk.handed_over
+        config, around.ledger, around.failpoints, around.rooms, bootstrap, around.desk
     )
     scheduler = PrefillScheduler(
         model(knobs), knobs, around.failpoints, _Outlet(asyncio.get_running_loop(), side)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Protocol
 
 from chaos.stage import Stage
 from stack.engine.bootstrap_server import Announcement, BootstrapServer
@@ -45,6 +45,14 @@ class Push:
         return self.pages_arrived >= self.pages_made and not self.computed
 
 
+class Front(Protocol):
+    """Who counts what is here, and answers."""
+
+    def begun(self, room: int) -> None: ...
+
+    def handed_over(self, room: int) -> None: ...
+
+
 class PrefillSide:
     """Runs in the IO thread's loop; the step thread is reached through `step.call`."""
 
@@ -55,14 +63,14 @@ class PrefillSide:
         failpoints: Failpoints,
         rooms: Rooms,
         bootstrap: BootstrapServer,
-        handed_over: Callable[[int], None],
+        front: Front,
     ) -> None:
         self._config = config
         self._ledger = ledger
         self._failpoints = failpoints
         self._rooms = rooms
         self._bootstrap = bootstrap
-        self._handed_over = handed_over
+        self._front = front
         self._pushes: dict[int, Push] = {}
         self._step: StepLoop | None = None
         self._scheduler: PrefillScheduler | None = None
@@ -87,6 +95,7 @@ class PrefillSide:
             await asyncio.Event().wait()
         self._rooms.meet(room, where.peer)
         self._rooms.move(room, State.WAITING_FOR_INPUT)
+        self._front.begun(room.number)
         self._ledger.enter(room.number, order.request_id, Stage.PREFILL)
         assert self._step is not None
         assert self._scheduler is not None
@@ -94,7 +103,7 @@ class PrefillSide:
         await self._transfer(room, push, where)
         await self._acknowledged(push)
         self._rooms.move(room, State.SUCCESS)
-        self._handed_over(room.number)
+        self._front.handed_over(room.number)
 
     async def watch_queue(self) -> None:
         """For ever: no clock runs while a prompt waits for its turn here and others are computed.

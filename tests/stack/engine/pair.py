@@ -89,10 +89,15 @@ class Worker:
 
     def figure(self, name: str) -> float:
         """One sample of the metrics page, by the name and label that its line begins with."""
-        for line in self.get("/metrics").text.splitlines():
-            if line.startswith(f"sglang:{name}"):
-                return float(line.rsplit(" ", 1)[1])
-        raise AssertionError(f"{name} is not on the metrics page")
+        return self.figures(name)[0]
+
+    def figures(self, *names: str) -> list[float]:
+        """Samples of one and the same page: what they say was true together."""
+        lines = self.get("/metrics").text.splitlines()
+        found = [[one for one in lines if one.startswith(f"sglang:{name}")] for name in names]
+        missing = [name for name, some in zip(names, found, strict=True) if not some]
+        assert not missing, f"{missing} are not on the metrics page"
+        return [float(some[0].rsplit(" ", 1)[1]) for some in found]
 
     def acts(self, guard: str) -> float:
         role = self.config.role

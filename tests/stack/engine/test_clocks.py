@@ -186,12 +186,13 @@ def test_who_waits_for_a_decode_fills_no_prefill(new_pair: NewPair) -> None:
     until(lambda: pair.prefill.figure("num_prefill_bootstrap_queue_reqs") == 2, "two wait")
     waiting.append(pair.leg(pair.prefill, "w2", pair.body(PROMPT, 4)))
     assert [leg.result(BOUND_S).code for leg in waiting] == ["bootstrap_timeout"] * 3
+    open_and_waiting = "num_open_reqs", "num_prefill_bootstrap_queue_reqs"
+    until(lambda: pair.prefill.figures(*open_and_waiting) == [0, 0], "they have gone")
     with pair.prefill.armed("prefill.chunk", "hold"):
         bodies = [pair.body(PROMPT, 4) for _ in range(2)]
         callers = [Caller(w, f"r{n}", b) for n, b in enumerate(bodies)
                    for w in (pair.prefill, pair.decode)]  # fmt: skip
-        until(lambda: pair.prefill.figure("num_prefill_bootstrap_queue_reqs") == 0, "both begun")
-        until(lambda: pair.prefill.figure("num_open_reqs") == 2, "two are in")
+        until(lambda: pair.prefill.figures(*open_and_waiting) == [2, 0], "two are in, and begun")
         refused = pair.leg(pair.prefill, "third", pair.body(PROMPT, 4)).result(BOUND_S)
         for caller in callers:
             caller.hang_up()
