@@ -33,8 +33,8 @@ from faults.process import Freeze
 KV = "prefill-0->decode-0/kv"
 LOAD = Steady(requests=4, every_s=0.1, prompt_bytes=160, tokens=16)
 LONG = Steady(requests=4, every_s=0.1, prompt_bytes=160, tokens=400)
-# Somebody else is there when a request is hurt, whenever that comes about.
-SPANNING = Steady(requests=6, every_s=0.4, prompt_bytes=160, tokens=16)
+# Somebody else streams when a request is hurt, whenever that comes about: each longer than the gap.
+SPANNING = Steady(requests=6, every_s=0.4, prompt_bytes=160, tokens=2400)
 # Pages of 16 tokens: a request of LOAD's size needs twelve.
 ROOM_FOR_TWO = {"decode": {"PDCHAOS_KV_PAGES": "24"}}
 
