@@ -184,6 +184,20 @@ PROVER = (
         JUDGED,
     ),
     Mutation(
+        "a combination that leaves one side out",
+        "kernels/residency/folding.py",
+        "    if not both or end.operands != combine.results:",
+        "    if end.operands != combine.results:",
+        JUDGED,
+    ),
+    Mutation(
+        "a scan that starts anew",
+        "kernels/residency/folding.py",
+        "            so_far[line] = fold(so_far[line], value) if line in so_far else value",
+        "            so_far[line] = value",
+        JUDGED,
+    ),
+    Mutation(
         "who is not launched yet can never start",
         "kernels/residency/answer.py",
         "    if play.can_go_on() is not False:",

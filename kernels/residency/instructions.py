@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kernels.residency.pure import Evaluator
-from kernels.residency.shaped import Type
+from kernels.residency.shaped import Evaluator, Type
 
 
 @dataclass(frozen=True, slots=True)

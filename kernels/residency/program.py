@@ -19,9 +19,9 @@ from kernels.residency.instructions import (
     in_loops,
     liveness,
 )
-from kernels.residency.pure import Evaluator, evaluator, whole
-from kernels.residency.scalar import Scalar, Unknown, bits_of, unsigned, wrap
-from kernels.residency.shaped import Value, lifted, parse_type, signature
+from kernels.residency.pure import evaluator
+from kernels.residency.scalar import Scalar, Unknown, bits_of, unsigned, whole, wrap
+from kernels.residency.shaped import Evaluator, Value, lifted, parse_type, signature
 from kernels.residency.slicing import Slice, blocks, may_not_end, sliced
 from kernels.residency.tree import (
     ACCESSES,

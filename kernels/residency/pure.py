@@ -10,20 +10,25 @@ import struct
 from collections.abc import Callable
 
 from kernels.residency.conversion import converted
+from kernels.residency.folding import reduction, scan
 from kernels.residency.scalar import (
     INTEGER,
     NAN,
     Scalar,
     Unknown,
+    binary,
     bits_of,
     compare_floats,
     compare_integers,
     float_binary,
     is_float,
     rounded,
+    unary,
+    whole,
     wrap,
 )
 from kernels.residency.shaped import (
+    Evaluator,
     Type,
     Value,
     elements,
@@ -32,10 +37,9 @@ from kernels.residency.shaped import (
     parse_type,
     place_of,
     signature,
+    unknown,
 )
 from kernels.ttir import Operation
-
-Evaluator = Callable[[tuple[Value, ...]], Value]
 
 
 def evaluator(operation: Operation) -> Evaluator:
@@ -52,34 +56,8 @@ def evaluator(operation: Operation) -> Evaluator:
         if name in _CASTS:
             return _cast(operation)
     except (IndexError, ValueError) as error:  # a form of it that we have not met
-        return _unknown(f"{name}, which is not understood ({error})")
-    return _unknown(f"{name}, which is not modelled")
-
-
-def _unknown(why: str) -> Evaluator:
-    result = Unknown(why)
-    return lambda _operands: result
-
-
-def unary(of: Callable[[float], Scalar]) -> Callable[[Scalar], Scalar]:
-    """A function of a number, that hands what is unknown on."""
-    return lambda value: value if isinstance(value, Unknown) else of(value)
-
-
-def binary(of: Callable[[float, float], Scalar]) -> Callable[[Scalar, Scalar], Scalar]:
-    """A function of two numbers, likewise."""
-
-    def guarded(a: Scalar, b: Scalar) -> Scalar:
-        if isinstance(a, Unknown):
-            return a
-        return b if isinstance(b, Unknown) else of(a, b)
-
-    return guarded
-
-
-def whole(of: Callable[[int, int], Scalar]) -> Callable[[Scalar, Scalar], Scalar]:
-    """A function of two integers, likewise."""
-    return binary(lambda a, b: of(int(a), int(b)))
+        return unknown(f"{name}, which is not understood ({error})")
+    return unknown(f"{name}, which is not modelled")
 
 
 def _integer(operation: Operation, short: str) -> Evaluator:
@@ -226,37 +204,9 @@ def _addptr(operation: Operation) -> Evaluator:
     pointer = signature(operation.text)[0]
     nbytes = max(1, bits_of(pointer.pointed) // 8)
     if not bits_of(pointer.pointed):
-        return _unknown(f"a pointer to {pointer.pointed}")
+        return unknown(f"a pointer to {pointer.pointed}")
     of = whole(lambda a, b: wrap(a + b * nbytes, 64))
     return lambda operands: lifted(of, *operands)
-
-
-_FOLDS = {"addi", "andi", "ori", "xori", "maxsi", "minsi", "maxui", "minui", "muli"}
-
-
-def _reduce(operation: Operation) -> Evaluator:
-    """Only what may be done in any order: the order of a reduction is the compiler's."""
-    body = operation.regions[0].operations
-    found = re.search(r"axis = (\d+)", operation.text)
-    short = body[0].name.partition(".")[2] if len(body) == 2 else ""  # noqa: PLR2004 - it and return
-    if found is None or short not in _FOLDS or len(operation.results) != 1:
-        return _unknown("a reduction whose order the compiler chooses")
-    axis = int(found[1])
-    source, target = signature(operation.text)[0], signature(operation.text)[-1]
-    bits = bits_of(source.element)
-    fold = whole(lambda a, b: INTEGER[short](a, b, bits))
-
-    def run(operands: tuple[Value, ...]) -> Value:
-        values = elements(operands[0], source.count)
-        kept: dict[tuple[int, ...], Scalar] = {}
-        for place, value in enumerate(values):
-            index = index_of(place, source.shape)
-            left = index[:axis] + index[axis + 1 :]
-            kept[left] = fold(kept[left], value) if left in kept else value
-        results = tuple(kept.values())
-        return results if target.shape else results[0]
-
-    return run
 
 
 _BY_NAME: dict[str, Callable[[Operation], Evaluator]] = {
@@ -274,5 +224,6 @@ _BY_NAME: dict[str, Callable[[Operation], Evaluator]] = {
     "tt.broadcast": _broadcast,
     "tt.trans": _transposed,
     "tt.addptr": _addptr,
-    "tt.reduce": _reduce,
+    "tt.reduce": reduction,
+    "tt.scan": scan,
 }

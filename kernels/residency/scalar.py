@@ -26,6 +26,27 @@ _CODES = {16: "<e", 32: "<f", 64: "<d"}
 _FLOAT = re.compile(r"^(?:f(16|32|64)|bf16)$")
 
 
+def unary(of: Callable[[float], Scalar]) -> Callable[[Scalar], Scalar]:
+    """A function of a number, that hands what is unknown on."""
+    return lambda value: value if isinstance(value, Unknown) else of(value)
+
+
+def binary(of: Callable[[float, float], Scalar]) -> Callable[[Scalar, Scalar], Scalar]:
+    """A function of two numbers, likewise."""
+
+    def guarded(a: Scalar, b: Scalar) -> Scalar:
+        if isinstance(a, Unknown):
+            return a
+        return b if isinstance(b, Unknown) else of(a, b)
+
+    return guarded
+
+
+def whole(of: Callable[[int, int], Scalar]) -> Callable[[Scalar, Scalar], Scalar]:
+    """A function of two integers, likewise."""
+    return binary(lambda a, b: of(int(a), int(b)))
+
+
 def bits_of(kind: str) -> int:
     """The width of `i32`, `f16`, a pointer, ...; 0 where we do not know the type."""
     if kind.startswith("!tt.ptr"):

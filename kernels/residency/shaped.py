@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from kernels.residency.scalar import Scalar
+from kernels.residency.scalar import Scalar, Unknown
 
 Value = Scalar | tuple[Scalar, ...]
+Evaluator = Callable[[tuple[Value, ...]], Value]
 _TENSOR = re.compile(r"^tensor<((?:\d+x)+)(.+)>$")
 _BRACES = re.compile(r"\{[^{}]*\}")
 
@@ -65,6 +66,12 @@ def _top_level(text: str) -> list[str]:
 def elements(value: Value, count: int) -> Sequence[Scalar]:
     """As many numbers as asked for: a number stands for a tensor full of it."""
     return value if isinstance(value, tuple) else (value,) * count
+
+
+def unknown(why: str) -> Evaluator:
+    """Of an operation whose result cannot be told."""
+    result = Unknown(why)
+    return lambda _operands: result
 
 
 def lifted(of: Callable[..., Scalar], *values: Value) -> Value:

@@ -37,7 +37,10 @@ def compiled(name: str) -> CompiledLaunch:
             told = cast("dict[str, Any]", value)
             element = ELEMENTS[told["dtype"]]
             count = math.prod(told["shape"])
-            arguments[key] = TensorArgument(element, count, told.get("fill", 0))
+            fill = told.get("fill", 0)
+            arguments[key] = TensorArgument(
+                element, count, list(range(count)) if fill == "arange" else fill
+            )
     x, y, z = (*row["grid"], 1, 1)[:3]
     ttir = (JUDGED / "ir" / f"{name}.ttir").read_text(encoding="utf-8")
     return CompiledLaunch(row["kernel"], (x, y, z), arguments, ttir, (), ())

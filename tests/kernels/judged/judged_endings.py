@@ -128,3 +128,28 @@ def turns_by_scan(flags, n: tl.constexpr):
         if tl.sum(tl.where(lanes == pid, sums, 0)) == pid:
             ready = 1
     tl.atomic_xchg(flags + pid, 1)
+
+
+@triton.jit
+def twice_the_first(a, b):  # noqa: ARG001 - the second is left out on purpose
+    return a + a
+
+
+@triton.jit
+def odd_combination(values, out, n: tl.constexpr):
+    """Combines without looking at the second: what comes out depends on the order."""
+    found = tl.reduce(tl.load(values + tl.arange(0, n)), 0, twice_the_first)
+    while found != 10:
+        found = (found & 1) + 2
+    tl.store(out, found)
+
+
+@triton.jit
+def last_of_the_scan(values, out, total, n: tl.constexpr):
+    """Goes on when the last of the running sums is the whole."""
+    lanes = tl.arange(0, n)
+    sums = tl.cumsum(tl.load(values + lanes), 0)
+    found = tl.sum(tl.where(lanes == n - 1, sums, 0))
+    while found != total:
+        found = (found & 1) - 2
+    tl.store(out, found)
