@@ -9,9 +9,10 @@ from __future__ import annotations
 import pytest
 
 from chaos.fate import fates
+from chaos.judge import judge
 from chaos.verdict import Outcome
 from tests.chaos.one_request import GUARD, REFUSED, RIGHT, SENT, finished, one, told
-from tests.chaos.table import STRUCK
+from tests.chaos.table import CONTROL, STRUCK, history, played, strike
 
 # waiting_timeout has a budget of 3.0 s; the strike was sent at 1.1 and had entered at 2.1.
 SLOW = STRUCK.replace(
@@ -103,7 +104,21 @@ def test_a_guard_may_speak_in_the_moment_in_which_the_strike_began() -> None:
 
 @pytest.mark.parametrize(("at_s", "outcome"), [(7.0, Outcome.WRONG), (7.2, Outcome.SILENT)])
 def test_a_truncation_that_came_too_late_is_a_silence(at_s: float, outcome: Outcome) -> None:
-    assert one(f"{SENT}{at_s} client broke r1 how=truncated\n").outcome is outcome
+    verdict = one(f"{SENT}{at_s} client broke r1 how=truncated\n")
+    assert verdict.outcome is outcome
+    assert ("r1 overran" in verdict.reason) is (outcome is Outcome.SILENT)
+
+
+def test_of_several_that_were_late_the_latest_is_told() -> None:
+    usual = SENT + RIGHT + finished(1.5)
+    late = "".join(
+        (SENT + RIGHT.replace("1.2", f"{end_s - 0.1:g}") + finished(end_s)).replace("r1", name)
+        for name, end_s in (("r1", 2.7), ("x", 3.3))
+    )
+    control = CONTROL + usual.replace("r1", "x")
+    (verdict,) = judge(history(played(late), control=control, strikes=[strike()]))
+    assert (verdict.outcome, verdict.about) == (Outcome.TOLERATED, ("r1", "x"))
+    assert verdict.after_s == pytest.approx(1.8)  # from 1.5, when it ended in the control, to 3.3
 
 
 def test_a_finish_reason_that_nobody_knows_is_told_as_such() -> None:

@@ -223,6 +223,7 @@ def test_an_oracle_that_fails_makes_every_verdict_unknown(monkeypatch: pytest.Mo
     (verdict,) = judge(told(SENT))
     assert verdict.outcome is Outcome.UNKNOWN
     assert "an oracle failed" in verdict.reason
+    assert verdict.strike == "S1"
 
 
 def test_the_stage_is_where_it_stood_before_it_was_caught_and_not_where_it_was_cleaned_up() -> None:

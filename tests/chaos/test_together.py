@@ -59,6 +59,18 @@ def test_what_two_strikes_may_have_done_is_charged_to_both_together(
     assert "charged together with S2" in verdicts["S1"].reason
 
 
+def test_an_accusation_is_as_late_as_the_last_thing_that_shows_it() -> None:
+    control, load = CONTROL, ""
+    for name, end_s in (("r1", 1.5), ("x", 2.6)):
+        load += f"1.0 client sent {name}\n 1.2 client tokens {name} text=other\n"
+        load += finished(end_s).replace("r1", name)
+    control += "1.0 client sent x\n 1.2 client tokens x text=mine\n"
+    control += finished(2.0).replace("r1", "x")
+    (verdict,) = judge(history(played(load), control=control, strikes=[strike()]))
+    assert (verdict.outcome, verdict.about) == (Outcome.WRONG, ("r1", "x"))
+    assert verdict.after_s == pytest.approx(1.5)  # from the strike at 1.1 to 2.6
+
+
 def test_a_key_that_strayed_under_two_strikes_is_charged_to_both() -> None:
     control = CONTROL + "".join(f"1.0 client sent k{one}\n" for one in (1, 2))
     control += "".join(
@@ -144,6 +156,7 @@ def test_what_no_strike_can_have_done_is_a_verdict_of_its_own(
     verdicts = judge(told(load + QUIET, before=NEVER, after=after))
     assert [one.strike for one in verdicts] == ["S1", "fault-free"]
     assert verdicts[1].outcome is outcome
+    assert outcome is not Outcome.FALSE_ALARM or verdicts[1].stage == "observers"
     assert [one.unpromised for one in verdicts] == [False, True]
     assert verdicts[0].outcome in (Outcome.NO_OP, Outcome.UNKNOWN)
 

@@ -43,6 +43,7 @@ def test_a_key_that_leaves_a_healthy_worker_is_a_violation() -> None:
     finding = ORACLE.judge(played(turn(1, "r1", "decode-0"), turn(3, "r2", "decode-1")))
     assert finding.answer is Answer.VIOLATED
     assert "left decode-0, which was healthy" in finding.reason
+    assert finding.about == ("key k",)
 
 
 def test_each_role_and_each_key_has_a_worker_of_its_own() -> None:
@@ -81,7 +82,7 @@ def test_a_key_may_come_home_once_and_one_strike_excuses_one_departure() -> None
     assert ORACLE.judge(played(*again, struck=STRUCK, strikes=(KILL,))).answer is Answer.VIOLATED
 
 
-@pytest.mark.parametrize(("at_s", "answer"), [(13.8, Answer.HOLDS), (14.0, Answer.VIOLATED)])
+@pytest.mark.parametrize(("at_s", "answer"), [(13.9, Answer.HOLDS), (14.0, Answer.VIOLATED)])
 def test_a_key_may_leave_for_as_long_as_a_healed_worker_has_to_recover(
     at_s: float, answer: Answer
 ) -> None:
@@ -115,6 +116,23 @@ def test_a_key_has_the_bound_to_leave_its_dead_worker() -> None:
         turn(3.9, "r2", None),
     )
     assert ORACLE.judge(played(*soon, struck=STRUCK, strikes=(KILL,))).answer is Answer.HOLDS
+
+
+def test_a_turn_that_is_sent_when_the_worker_is_back_is_no_prisoner() -> None:
+    for at_s, answer in ((8.9, Answer.VIOLATED), (9.0, Answer.HOLDS)):
+        back = (
+            turn(1, "r1", "decode-0"),
+            turn(1.2, "q1", "decode-1", key="other"),
+            turn(at_s, "r2", None),
+        )
+        assert ORACLE.judge(played(*back, struck=STRUCK, strikes=(KILL,))).answer is answer
+
+
+def test_a_key_lives_where_its_last_turn_was() -> None:
+    """It strayed to decode-0 before that was killed, which is the first finding of two."""
+    turns = (turn(1, "r1", "decode-1"), turn(1.5, "r2", "decode-0"), turn(5, "r3", None))
+    told = ORACLE.judge(played(*turns, struck=STRUCK, strikes=(KILL,)))
+    assert "still sent to decode-0" in told.reason
 
 
 def test_a_key_need_not_leave_when_there_is_nowhere_to_go() -> None:

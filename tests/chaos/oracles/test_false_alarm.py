@@ -139,6 +139,9 @@ def test_who_cleans_up_after_another_guard_did_not_end_an_innocent_request() -> 
     both = (guard(3.4, "router_stream_failure"), guard(3.5, "abort_propagation"))
     finding = judged(*HERE, *both, FAILED, strikes=strikes, struck=struck)
     assert finding.answer is Answer.HOLDS
+    tidied_first = (guard(3.4, "abort_propagation"), guard(3.5, "kv_verification"))
+    finding = judged(*HERE, *tidied_first, FAILED, strikes=strikes, struck=struck)
+    assert (finding.answer, finding.by) == (Answer.VIOLATED, "kv_verification")
 
 
 def test_the_specification_may_allow_a_strike_to_hurt_requests_beside_its_nodes() -> None:

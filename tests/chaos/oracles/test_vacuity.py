@@ -71,6 +71,7 @@ def test_a_request_that_had_hung_when_the_strike_came_did_not_meet_it() -> None:
     hung = "1.0 client sent r2\n 9.0 run phase done"
     strikes = "{0} fault struck S1 bit=true\n {0} fault healed S1 bit=true"
     assert judged(hung, strikes.format(6.9)).answer is Answer.HOLDS  # settle_s is 6
+    assert judged(hung, strikes.format(7.0)).answer is Answer.UNKNOWN
     assert judged(hung, strikes.format(7.1)).answer is Answer.UNKNOWN
 
 
