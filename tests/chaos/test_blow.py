@@ -68,6 +68,10 @@ def test_a_specification_may_name_a_link_or_a_node_that_is_called_like_no_worker
     assert one("S1", spec=strike("S1", nodes=("gateway",))).touches("gateway")
 
 
+def test_one_of_the_nodes_that_it_hit_is_enough_to_touch_a_request() -> None:
+    assert may_touch(one("S1", spec=strike("S1", nodes=("decode-0", "decode-1"))), HERE)
+
+
 @pytest.mark.parametrize(
     ("told", "touched"),
     [

@@ -108,7 +108,13 @@ def test_what_shows_only_in_the_end_is_charged_to_all_that_began() -> None:
 
 @pytest.mark.parametrize(
     ("begin_s", "end_s", "charged"),
-    [(0.0, 0.9, []), (4.0, 5.0, ["S1"]), (4.5, 5.0, ["S1"]), (9.5, 9.9, ["S1", "S2"])],
+    [
+        (0.0, 0.9, []),
+        (4.0, 5.0, ["S1"]),
+        (4.5, 5.0, ["S1"]),
+        (9.0, 9.9, ["S2"]),
+        (9.5, 9.9, ["S1", "S2"]),
+    ],
 )
 def test_by_time_alone_whoever_hurt_then_is_meant_else_whoever_had(
     begin_s: float, end_s: float, charged: list[str]

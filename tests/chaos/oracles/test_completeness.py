@@ -64,6 +64,11 @@ def test_a_lag_counts_where_a_request_waited_meanwhile(lag: str, answer: Answer)
     assert judged(lag).answer is answer
 
 
+def test_who_got_no_core_is_named() -> None:
+    told = judged("2.0 decode-0 lag decode-0/engine lag_s=0.8").reason
+    assert "decode-0/engine waited for a core 0.80 s" in told
+
+
 def test_a_lag_counts_where_it_made_an_alert_fire() -> None:
     """The samples of a gauge that nobody could read meanwhile are of one moment."""
     alert = Alert("busy", "prefill-0/inflight", ">", 0.0, for_s=1.0)
