@@ -31,7 +31,7 @@ from chaos.verdict_terminal import VerdictTerminal
 from stack.alerts import ALERTS
 from stack.drivers.embedded import EmbeddedDriver
 from stack.drivers.sglang import SglangDriver
-from stack.engine.variables import ELSEWHERE, unread
+from stack.engine.variables import ELSEWHERE, unpassed, unread
 from stack.environments import NotInstalled
 from stack.plan import Plan, Topology
 
@@ -131,6 +131,8 @@ def open_session(config: pytest.Config) -> Session:
     ours = (name for name in os.environ if name.startswith("PDCHAOS_"))
     if misspelt := unread(ours, (*ELSEWHERE, KERNELS)):
         raise ValueError(misspelt)
+    if vain := unpassed(os.environ, (KERNELS,)):
+        raise ValueError(vain)
     stack, seed, topology = _text(config, "stack"), _text(config, "seed"), _text(config, "topology")
     if stack not in DRIVERS:
         raise ValueError(f"--stack {stack}: expected one of {', '.join(DRIVERS)}")

@@ -60,3 +60,13 @@ def unread(names: Iterable[str], near_to: Iterable[str] = READ) -> str | None:
     near = get_close_matches(unknown[0], sorted(near_to), n=1)
     hint = f"the nearest name is {near[0]}" if near else "no name that is read is near it"
     return f"{unknown[0]}: nobody reads this variable; {hint} (environment variable)"
+
+
+def unpassed(names: Iterable[str], passed: Iterable[str]) -> str | None:
+    """One line about the first knob of a worker that stands in the environment of the run, which
+    hands none but `passed` on: a knob that was set there would do nothing, in silence."""
+    vain = sorted((READ & frozenset(names)) - frozenset(passed))
+    if not vain:
+        return None
+    instead = "--guards-off" if vain[0] == GUARDS_OFF else "@pytest.mark.stack(knobs={...})"
+    return f"{vain[0]} (environment variable) reaches no worker from here; set it by {instead}"

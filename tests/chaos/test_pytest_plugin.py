@@ -60,6 +60,22 @@ def test_a_misspelt_variable_of_ours_is_refused_with_the_nearest_name(
     assert ask(**{nearest: "allure"}).returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        ("PDCHAOS_STEP_TIMEOUT", "@pytest.mark.stack(knobs={...})"),
+        ("SGLANG_DISAGGREGATION_WAITING_TIMEOUT", "@pytest.mark.stack(knobs={...})"),
+        ("PDCHAOS_GUARDS_OFF", "--guards-off"),
+    ],
+)
+def test_a_knob_that_reaches_no_worker_is_refused(name: str, instead: str) -> None:
+    asked = ask(**{name: "5"})
+    assert asked.returncode == USAGE
+    said = asked.stdout + asked.stderr
+    assert f"ERROR: {name} (environment variable) reaches no worker from here" in said
+    assert f"set it by {instead}" in said
+
+
 def test_an_unknown_marker_is_refused() -> None:
     asked = ask("-m", "transfer", "--strict-markers")
     assert asked.returncode == 0
