@@ -21,7 +21,7 @@ from tests.chaos.second_opinion.readable import report
 from tests.chaos.second_opinion.shrink import shrunk
 
 SEED = 1
-BLOCKS, EACH = 10, 400  # a block is a test, so that two workers share them
+BLOCKS, EACH = 5, 400
 FEW = 120
 
 
