@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -137,6 +138,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--capability", type=int, default=120)
     chosen = parser.parse_args(arguments)
     contents: dict[int, list[float] | float] = {}
+    gc.disable()  # of a short life, most goes into importing, where nothing is garbage
     try:
         if chosen.source:
             unseen: Any = importlib.import_module("kernels.unseen")
