@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from random import Random
 from typing import Final, Protocol, runtime_checkable
@@ -16,8 +15,8 @@ from chaos.event import Json
 from chaos.stage import FaultKind, Stage
 from faults.httpx_pool import Eaten, HttpxPool
 from faults.raw_stream import Ask, HalfClosed, Leaked, RawStream, mute_listener, streamed_body
+from faults.streams import COMPLETIONS, opened, read_all
 
-COMPLETIONS: Final = "/v1/completions"
 CALL_S: Final = 2.0  # one call to the load generator
 POLL_S: Final = 0.01
 WITHIN_S: Final = 4.0  # below an experiment's default bound for entering a fault
@@ -81,13 +80,8 @@ class LeakedBodies:
 
     @contextmanager
     def inject(self, stack: Stack, rng: Random) -> Generator[Proof]:
-        with ExitStack() as opened:
-            streams: list[RawStream] = []
-            for index in range(self.count):
-                body = streamed_body(rng, self.tokens, stack.model)
-                ask = Ask(stack.url, COMPLETIONS, body, f"leak-{index}")
-                streams.append(opened.enter_context(closing(RawStream(ask, self.within_s))))
-            _read_all(streams, self.at_byte, self.within_s)
+        with opened(stack, rng, "leak", self.count, self.tokens, self.within_s) as streams:
+            read_all(streams, self.at_byte, self.within_s)
             yield Leaked(streams)
 
 
@@ -239,13 +233,6 @@ class EatenPool:
                     COMPLETIONS, streamed_body(rng, self.tokens, stack.model), f"undrained-{index}"
                 )
             yield Eaten(pool)
-
-
-def _read_all(streams: Sequence[RawStream], body_bytes: int, within_s: float) -> None:
-    """All share one bound: what arrives while another is read waits in the kernel."""
-    deadline_s = time.monotonic() + within_s
-    for stream in streams:
-        stream.read_to(body_bytes, max(0.0, deadline_s - time.monotonic()))
 
 
 def _soon(done: Callable[[], bool], within_s: float) -> bool:

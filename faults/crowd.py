@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Generator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from random import Random
@@ -13,10 +12,10 @@ from typing import Final
 from chaos.contracts import Evidence, Proof, Stack
 from chaos.event import Json
 from chaos.stage import FaultKind, Stage
-from faults.client import COMPLETIONS, WITHIN_S, Reachable
-from faults.raw_stream import Ask, RawStream, streamed_body
+from faults.client import WITHIN_S, Reachable
+from faults.raw_stream import RawStream
+from faults.streams import opened, read_all
 
-ARRIVED_S: Final = 0.05  # to read an answer that has come while another one was waited for
 FIRST_ERROR: Final = HTTPStatus.BAD_REQUEST
 FULL: Final = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
 
@@ -51,15 +50,8 @@ class Crowd:
 
     @contextmanager
     def inject(self, stack: Stack, rng: Random) -> Generator[Proof]:
-        with ExitStack() as opened:
-            streams: list[RawStream] = []
-            for index in range(self.count):
-                body = streamed_body(rng, self.tokens, stack.model)
-                ask = Ask(stack.url, COMPLETIONS, body, f"crowd-{index}")
-                streams.append(opened.enter_context(closing(RawStream(ask, self.within_s))))
-            deadline_s = time.monotonic() + self.within_s
-            for stream in streams:
-                stream.read_to(0, max(ARRIVED_S, deadline_s - time.monotonic()))
+        with opened(stack, rng, "crowd", self.count, self.tokens, self.within_s) as streams:
+            read_all(streams, 0, self.within_s)
             yield _Refused(streams, self.refused_min)
 
 
