@@ -1,7 +1,8 @@
 """Lets the CTAs of a grid take turns in the interpreter, so that kernels that wait can be run.
 
-All CTAs are resident, and one gives way before each atomic, poll and volatile load. This computes
-values; whether a launch can hang is not asked here (see kernels/residency).
+All CTAs are resident, or as many as is said, and one gives way before each atomic, poll and
+volatile load. This computes values; whether a launch can hang is not asked here (see
+kernels/residency).
 """
 
 from __future__ import annotations
@@ -33,12 +34,16 @@ class _Turns:
     """One grid under way."""
 
     hub: Any
+    resident_max: int | None  # the next one starts when one of these has ended
     waiting: deque[tuple[tuple[int, int, int], Any]] = field(default_factory=deque[Any])
 
     def run(self, grid: Grid) -> None:
-        for index in interpreter.in_order(grid.size):
-            self.waiting.append((index, _Greenlet(grid.run_cta)))
+        coming = deque(
+            (index, _Greenlet(grid.run_cta)) for index in interpreter.in_order(grid.size)
+        )
         for _ in range(TURNS_MAX):
+            while coming and len(self.waiting) != self.resident_max:
+                self.waiting.append(coming.popleft())
             if not self.waiting:
                 return
             index, cta = self.waiting.popleft()
@@ -83,13 +88,14 @@ class _Turns:
 
 
 @contextmanager
-def taking_turns() -> Generator[None]:
-    """Inside the body, every launch in the interpreter lets its CTAs take turns."""
+def taking_turns(resident_max: int | None = None) -> Generator[None]:
+    """Inside the body, every launch in the interpreter lets its CTAs take turns, all of them or
+    so many at once."""
     interpreter.install()
     builder = interpreter.builder
 
     def dispatch(grid: Grid) -> None:
-        turns = _Turns(greenlet.getcurrent())
+        turns = _Turns(greenlet.getcurrent(), resident_max)
         own = cast("dict[str, Callable[..., object]]", vars(builder))
         before = {name: own.get(name) for name in _GIVING_WAY}
         for name in _GIVING_WAY:

@@ -25,8 +25,8 @@ print(splits_for(card, 131_072, 1, 8, 64), splits_for(card, 128, 1, 8, 64))
 
 REHEARSE = """
 from kernels.reproduce import launched
-from kernels.residency import Rules, scheduled
-with scheduled(Rules(resident_max=8)):
+from kernels.turns import taking_turns
+with taking_turns(resident_max=8):
     print(launched(8, "cpu"), launched(9, "cpu"), sep="|")
 """
 
