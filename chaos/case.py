@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 
 from chaos.accusation import Accusation, accusations
 from chaos.blow import Blow, blows
+from chaos.clock import ns
+from chaos.deaths import NOTICED_S, Deaths
 from chaos.detection import Detected, Detections
 from chaos.facts import Facts, outcome
 from chaos.fate import Fate, State, fates
@@ -121,7 +123,7 @@ class _Evidence:
         self._history = history
         self.blows = blows(history)
         self._accusations = accusations(history)
-        self._fates = _by_strike(fates(history), self._accusations[Outcome.FALSE_ALARM])
+        self._fates = _by_strike(history, self._accusations[Outcome.FALSE_ALARM])
         self._detections = Detections(history)
         unread = dict[Outcome, str]() if as_control else self._unread()
         self._holes = (*_holes(history, control), *unread.values())
@@ -185,20 +187,30 @@ class _Evidence:
 
 
 def _by_strike(
-    all_fates: Sequence[Fate], false_alarms: Sequence[Accusation]
+    history: History, false_alarms: Sequence[Accusation]
 ) -> Mapping[str, Sequence[Fate]]:
-    """What a guard ended by a false alarm, is the affair of those that are charged with that."""
+    """What a guard ended by a false alarm, is the affair of those that are charged with that. What
+    a worker took with it that died by itself, beside every strike, is nobody's."""
     condemned: defaultdict[int, set[str]] = defaultdict(set)
     for one in false_alarms:
         for seq in one.symptom.evidence:
             condemned[seq].update(one.strikes or (FAULT_FREE,))
     charged: defaultdict[str, list[Fate]] = defaultdict(list)
-    for fate in all_fates:
-        alarm = condemned.get(fate.guard.seq) if fate.guard else None
+    deaths = Deaths(history)
+    for told in fates(history):
+        alarm = condemned.get(told.guard.seq) if told.guard else None
+        fate = told if alarm else _beside_deaths(told, deaths, history.end_ns)
         for strike in fate.strikes or (FAULT_FREE,):
             if alarm is None or strike in alarm:
                 charged[strike].append(fate)
     return charged
+
+
+def _beside_deaths(fate: Fate, deaths: Deaths, end_ns: int) -> Fate:
+    known_ns = (end_ns if fate.ended_ns is None else fate.ended_ns) + ns(NOTICED_S)
+    if not fate.charge.innocent or not deaths.under(fate.life, known_ns):
+        return fate
+    return replace(fate, charge=replace(fate.charge, strikes=()))
 
 
 def _holes(history: History, control: Verdict | None) -> tuple[str, ...]:

@@ -24,6 +24,10 @@ class Stage(Enum):
     OBSERVERS = "observers"  # health, metrics, watchdog, breaker, sticky table
 
 
+# Stages that only an engine which computes or moves bytes can enter.
+WORK = frozenset({Stage.PREFILL, Stage.TRANSFER, Stage.HANDOVER, Stage.DECODE, Stage.STREAM})
+
+
 class FaultKind(Enum):
     """The columns of the coverage map."""
 

@@ -13,6 +13,7 @@ from chaos.actor import RESOURCE
 from chaos.blow import Blow, blows
 from chaos.charge import Charges
 from chaos.clock import ns, seconds
+from chaos.deaths import Deaths
 from chaos.ending import Ending, ending
 from chaos.event import Event, Kind, number
 from chaos.fate import LOG_SLACK_S
@@ -20,11 +21,9 @@ from chaos.guard_duty import AT_THE_DOOR, OF_A_NODE, OF_CLEANUP, OF_SILENCE, OF_
 from chaos.history import History
 from chaos.life import Life
 from chaos.oracles.symptom import Symptom, holds, unknown, violated
-from chaos.stage import Stage
+from chaos.stage import WORK
 from chaos.verdict import Finding
 
-# Stages that only an engine which computes or moves bytes can enter.
-WORK = frozenset({Stage.PREFILL, Stage.TRANSFER, Stage.HANDOVER, Stage.DECODE, Stage.STREAM})
 UNHEALTHY = 500.0  # a health page's reading is its status code
 
 
@@ -38,7 +37,8 @@ class NobodyIsCondemned:
 
     1. *nothing was wrong*: it named a request before any strike had begun (or in a run without
        one) that our own client had not given up. Guards at the door are excepted, and so are
-       those that only report: if a worker fails by itself, the router is right to say so. Who
+       those that only report: if a worker fails by itself, the router is right to say so, and so
+       is every guard of a request whose worker has died by itself. Who
        cleans up after a request that ended well condemned nothing: its client had all it wanted;
     2. *the strike only slowed*: every strike that the request met declares itself `alive`, so
        everything still moved, slowly, and yet a guard ended the request with an error;
@@ -82,7 +82,7 @@ class _Reading:
         self._charges = Charges(history)
         self._struck = tuple(one for one in blows(history) if one.struck)
         self._work = _work(history)
-        self._died = {one.about: one.at_ns for one in reversed(history.of(Kind.DIED))}
+        self._deaths = Deaths(history)
 
     def of_requests(self) -> Iterator[Symptom]:
         for life in self._history.lives.values():
@@ -125,7 +125,8 @@ class _Reading:
         charge = self._charges.of_request(life, event.at_ns)
         if not charge.strikes:
             tidied = guard in OF_CLEANUP and not _failed(life)
-            return None if tidied or guard in REPORTERS else "met no strike"
+            excused = tidied or guard in REPORTERS or self._deaths.under(life, event.at_ns)
+            return None if excused else "met no strike"
         if charge.innocent:
             ended = _failed(life) and event is min(life.guards, key=_rank)
             return "was touched by no strike" if ended and guard not in REPORTERS else None
@@ -156,10 +157,9 @@ class _Reading:
 
     def _condemned_node(self, node: str, event: Event) -> str | None:
         guard = _guard(event)
-        died_ns = self._died.get(node)
         if guard in REPORTERS or guard in AT_THE_DOOR:
             return None
-        if died_ns is not None and died_ns <= event.at_ns:
+        if self._deaths.before(node, event.at_ns):
             return None
         if guard in OF_SILENCE and self._may_be_hurt(node, event.at_ns):
             still_s = self._idle_s(node, event)

@@ -77,6 +77,8 @@ def _block(history: History, verdict: Verdict, difference: Difference | None) ->
     spec = history.specification
     strike = next((one for one in spec.strikes if one.strike == verdict.strike), None)
     allowed = ", or ".join(str(one) for one in spec.allowed) or "nothing"
+    if verdict.unpromised:
+        allowed = "TOLERATED: no strike can have done it"
     lines = [
         f"strike    {_strike(verdict, strike)}",
         f"verdict   {verdict}",
