@@ -3,6 +3,7 @@
 Usage: python -m ci.mutate kernels [NAME ...]: mutations written by hand, in a temporary copy.
        python -m ci.mutate judge [--help]: mutants of the verdict code, made by machine.
        python -m ci.mutate engine [NAME ...]: public reports' bugs, and the verdict each must get.
+       python -m ci.mutate guards [NAME ...]: a guard switched off, and the suite that needs it.
 
 Exit 0 only if the tests are green on unbroken code and red on what is broken; 1 if too much
 survived; 2 for bad usage, or for a mutation that no longer fits the source.
@@ -10,6 +11,7 @@ survived; 2 for bad usage, or for a mutation that no longer fits the source.
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import subprocess
@@ -27,23 +29,19 @@ LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "node_modules", "*.egg-in
 GREEN, RED = 0, 1  # pytest's exit codes; any other is neither
 
 
+MODULES = ("judge", "engine", "guards")  # each in a module of its own
 PARTS = {"kernels": (*KERNELS, *PROVER)}
 
 
 def main(arguments: Sequence[str]) -> int:
     """Judge the named mutations of a part, or all of them."""
     part, *names = arguments or [""]
-    # Imported only here: what one of them brings in of chaos, the other could no longer break.
-    if part == "judge":
-        from ci.mutants import judge  # noqa: PLC0415 - as said
-
-        return judge.main(names)
-    if part == "engine":
-        from ci.mutants import engine  # noqa: PLC0415 - as said
-
-        return engine.main(names)
+    if part in MODULES:
+        # Imported only here: what one of them brings in of chaos, the other could not break.
+        return int(importlib.import_module(f"ci.mutants.{part}").main(names))
     if part not in PARTS:
-        return complain(f"usage: ci/mutate {{{','.join([*PARTS, 'judge', 'engine'])}}} [NAME ...]")
+        parts = ",".join([*PARTS, *MODULES])
+        return complain(f"usage: ci/mutate {{{parts}}} [NAME ...]")
     chosen = [one for one in PARTS[part] if not names or one.name in names]
     unknown = set(names) - {one.name for one in chosen}
     if unknown:
