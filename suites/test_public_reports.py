@@ -33,8 +33,8 @@ from faults.process import Freeze
 KV = "prefill-0->decode-0/kv"
 LOAD = Steady(requests=4, every_s=0.1, prompt_bytes=160, tokens=16)
 LONG = Steady(requests=4, every_s=0.1, prompt_bytes=160, tokens=400)
-# Somebody else streams when a request is hurt, whenever that comes about: each longer than the gap.
-SPANNING = Steady(requests=6, every_s=0.4, prompt_bytes=160, tokens=2400)
+# Somebody else streams when a client leaves, and others come before and after.
+BESIDE = Together((LOAD, Lone("reader", due_s=0.0, tokens=2000)))
 # Pages of 16 tokens: a request of LOAD's size needs twelve.
 ROOM_FOR_TWO = {"decode": {"PDCHAOS_KV_PAGES": "24"}}
 
@@ -78,7 +78,7 @@ def test_a_decode_that_comes_after_prefill_gave_up_is_told_so(play: Play) -> Non
 def test_client_leaves_at_the_handover(play: Play, node: str, site: str) -> None:
     """sglang#31965: an abort after the last byte finds a receiver that is gone, and decode dies."""
     (verdict,) = play(
-        Together((SPANNING, Lone("victim", tokens=1000))),
+        Together((BESIDE, Lone("victim", tokens=1000))),
         [Strike(Held(node, site, "victim", Disconnect("victim"), Stage.HANDOVER))],
         allowed=[CAUGHT],
         budgets=Budgets(recover_s=2.0, converge_s=20.0),

@@ -123,3 +123,7 @@ def test_the_specification_says_which_requests_may_be_hurt_before_all_else() -> 
     spec = replace(strike("kill decode-1"), about=("r*", "x*"))
     assert may_touch(one("kill decode-1", spec=spec), HERE)
     assert not may_touch(one("kill decode-1", spec=spec), HERE, request_id="a1")
+
+
+def test_a_strike_of_which_nobody_knows_how_long_it_took_to_enter_began_when_it_had() -> None:
+    assert one("S1", "2.0 fault struck S1 bit=true entry_s=null").began_ns == BEGIN_NS + ns(2)

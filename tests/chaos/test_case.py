@@ -284,3 +284,15 @@ def test_a_machine_does_not_excuse_what_it_cannot_have_done(
 def test_a_verdict_that_accuses_is_never_the_machines() -> None:
     assert one(SENT).outcome is Outcome.SILENT
     assert not one(SENT).of_machine
+
+
+@pytest.mark.parametrize(("left", "outcome"), [(0, Outcome.TOLERATED), (1, Outcome.UNKNOWN)])
+def test_one_page_more_than_at_the_start_is_unknown_where_the_control_could_not_be_read(
+    left: int, outcome: Outcome
+) -> None:
+    control = CONTROL.replace("2.9  resource  reading  prefill-0/pages  value=0", "")
+    after = RECOVERED.replace("pages  value=0", f"pages  value={left}")
+    load = SENT + RIGHT + finished(1.5)
+    (verdict,) = judge(history(played(load, after=after), control=control, strikes=[strike()]))
+    assert verdict.outcome is outcome
+    assert ("after the control's load" in verdict.reason) == (outcome is Outcome.UNKNOWN)

@@ -49,6 +49,7 @@ def of_request(sent_s: float, end_s: float, node: str | None, tokens: str = "") 
         (3.0, 7.0, "decode-1", ["S2"], 6.0),
         (4.5, 7.0, "decode-0", ["S1"], 4.5),  # what is over and touched it, before what did not
         (9.5, 9.9, "decode-1", ["S2"], 9.5),
+        (9.0, 9.9, None, ["S2"], 9.0),  # it was undone in the moment in which this was sent
         (9.5, 9.9, "decode-2", [], 9.5),  # what is over, on another node, did nothing to it
     ],
 )
@@ -72,6 +73,12 @@ def test_a_strike_that_came_when_it_had_hung_is_not_charged() -> None:
     assert names(of_request(0.1, 7.0, "decode-1").strikes) == ["S2"]
     for sent_s in (0.0, -0.1):  # settle_s is 6
         assert names(of_request(sent_s, 7.0, "decode-1").strikes) == ["S1"]  # it hurt beside it
+
+
+def test_who_was_undone_just_then_hurt_then() -> None:
+    charges = Charges(history(TWO, control=CONTROL, strikes=STRIKES))
+    assert names(charges.of_time(at(9.0), at(9.9))) == ["S2"]
+    assert names(charges.of_time(at(9.1), at(9.9))) == ["S1", "S2"]  # nobody: all that had
 
 
 def test_a_stream_had_not_hung() -> None:

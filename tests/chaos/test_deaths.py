@@ -35,6 +35,7 @@ def test_an_innocent_request_that_went_with_its_worker_is_charged_to_no_strike()
         ("r1",),
     )
     assert (stray.unpromised, stray.together) == (True, ())
+    assert stray.reason.endswith("which no strike could touch")
     assert stray.reason.startswith("decode-0 (engine) died by itself, exit code 70: boom; r1")
 
 

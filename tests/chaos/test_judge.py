@@ -160,7 +160,14 @@ def test_a_lone_request_with_wrong_tokens_is_wrong() -> None:
 
 def test_a_failed_recovery_is_not_recovered() -> None:
     after = RECOVERED.replace("finished recover/lone", "refused recover/lone")
-    assert one(SENT + RIGHT + finished(1.5), after=after).outcome is Outcome.NOT_RECOVERED
+    verdict = one(SENT + RIGHT + finished(1.5), after=after)
+    assert (verdict.outcome, verdict.stage) == (Outcome.NOT_RECOVERED, "lifecycle")
+
+
+def test_a_request_that_no_node_wrote_of_is_told_without_a_stage() -> None:
+    verdict = one("1.0 client sent r1\n")
+    assert (verdict.outcome, verdict.stage) == (Outcome.SILENT, None)
+    assert "None" not in verdict.reason
 
 
 def test_a_page_that_stays_is_a_leak_even_when_everything_was_caught() -> None:
@@ -179,7 +186,9 @@ def test_a_request_that_our_own_client_cancelled_is_tolerated_when_nothing_leake
     cancelled = SENT + "2.0 client cancelled r1\n"
     assert one(cancelled).outcome is Outcome.TOLERATED
     after = RECOVERED.replace("pages  value=0", "pages  value=1")
-    assert one(cancelled, after=after).outcome is Outcome.LEAKED
+    leaked = one(cancelled, after=after)
+    assert leaked.outcome is Outcome.LEAKED
+    assert "r1" in leaked.about  # whose client had left
 
 
 def test_a_cancelled_request_that_the_stack_cleaned_up_by_name_was_caught() -> None:
@@ -252,3 +261,16 @@ def test_an_alert_with_nothing_to_look_at_matters_only_where_silence_would_be_cl
         played(SENT + GUARD + REFUSED), control=CONTROL, strikes=[strike()], alerts=[PINNED]
     )
     assert [verdict.outcome for verdict in judge(table)] == [Outcome.CAUGHT]
+
+
+def test_a_guard_that_ended_a_probe_of_the_recovery_condemned_nothing() -> None:
+    after = RECOVERED.replace("finished recover/lone", "refused recover/lone")
+    after += "20.5 decode-0 guard recover/lone guard=waiting_timeout\n"
+    assert one(SENT + RIGHT + finished(1.5), after=after).outcome is Outcome.NOT_RECOVERED
+
+
+def test_what_is_read_in_the_last_moment_counts() -> None:
+    after = RECOVERED.replace("20.9 resource  reading  prefill-0/pages  value=0", "")
+    after = after.replace("21.0 run       phase    done", "20.9 run phase done")
+    after += "21.0 resource reading prefill-0/pages value=1\n"
+    assert one(SENT + RIGHT + finished(1.5), after=after).outcome is Outcome.LEAKED

@@ -146,8 +146,11 @@ def test_two_requests_under_one_name_are_a_hole(line: str, why: str) -> None:
         (8.1, Answer.HOLDS),  # its bound was over, and so was the time of detection
     ],
 )
-def test_a_lag_does_not_unsay_a_hang_that_was_decided(at_s: float, answer: Answer) -> None:
-    lag = f"1.0 client sent r1\n {at_s} client lag load_generator lag_s=0.6"
+@pytest.mark.parametrize("ended", ["", "15.0 client refused r1 status=504\n"])
+def test_a_lag_does_not_unsay_a_hang_that_was_decided(
+    at_s: float, answer: Answer, ended: str
+) -> None:
+    lag = f"1.0 client sent r1\n {ended} {at_s} client lag load_generator lag_s=0.6"
     told = history(played(lag), control=CONTROL, strikes=[strike()])
     assert ORACLE.judge(told).answer is answer
 

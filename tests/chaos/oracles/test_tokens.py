@@ -94,7 +94,7 @@ def test_a_reply_that_differs_from_its_first_character_says_so() -> None:
 
 
 def asked(
-    reply: str, usage: int | None, reason: str = "length", most: int = 12, **more: str
+    reply: str, usage: int | str | None, reason: str = "length", most: int = 12, **more: str
 ) -> str:
     told = "null" if usage is None else usage
     also = " ".join(f"'{name}={value}'" for name, value in more.items())
@@ -126,6 +126,7 @@ def test_a_reply_that_is_not_what_was_asked_is_wrong_also_without_a_control(
     [
         asked("abcdefghijkl", 12),
         asked("abcdefghijkl", None),
+        asked("abcdefghijkl", "many"),  # an engine that counts in words is not believed
         asked("abcdefghijkl", 12, stop='["no"]'),
     ],
 )
