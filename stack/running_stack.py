@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -18,6 +18,7 @@ from stack.log_tail import last_lines
 from stack.node_process import NodeFailed, NodeProcess
 from stack.plan import Plan
 from stack.process_table import ProcessId, wait_all_exit
+from stack.starvation import watching
 from stack.terminations import Terminations
 from stack.trace_sink import TraceSink
 
@@ -77,8 +78,15 @@ class RunningStack:
         nodes = [(node.program, node.process) for node in self._parts.processes.values()]
         return all(process and program.ready(process) for program, process in nodes)
 
-    def observe(self, listener: Listener) -> AbstractContextManager[None]:
-        return self._parts.sink.observe(listener)
+    @contextmanager
+    def observe(self, listener: Listener) -> Generator[None]:
+        """The nodes' marks, and a LAG mark where one of them waited for a core."""
+        processes = {
+            node: lambda process=process: process.tree()
+            for node, process in self._parts.processes.items()
+        }
+        with self._parts.sink.observe(listener), watching(processes, listener):
+            yield
 
     def attachments(self) -> dict[str, str]:
         """The plan and each node's log."""

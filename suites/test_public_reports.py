@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import pytest
 
-from chaos.experiment import At, Entering, Strike
+from chaos.experiment import At, Entering, Streaming, Strike
 from chaos.failpoint import Failpoint
 from chaos.play import Play
 from chaos.specification import Budgets
@@ -32,7 +32,8 @@ from faults.process import Freeze
 
 KV = "prefill-0->decode-0/kv"
 LOAD = Steady(requests=4, every_s=0.1, prompt_bytes=160, tokens=16)
-LONG = Steady(requests=4, every_s=0.1, prompt_bytes=160, tokens=400)
+# So long that they still stream when a busy machine comes to the strike.
+LONG = Steady(requests=2, every_s=0.1, prompt_bytes=160, tokens=1000)
 # Somebody else streams when a client leaves, and others come before and after.
 BESIDE = Together((LOAD, Lone("reader", due_s=0.0, tokens=2000)))
 # Pages of 16 tokens: a request of LOAD's size needs twelve.
@@ -162,7 +163,7 @@ def test_a_stream_that_is_given_up_never_just_ends(play: Play) -> None:
     """atlas#540: an engine gives a stream up, and its client sees a good end."""
     play(
         LONG,
-        [Strike(Freeze("decode-0", part="engine"), on=Entering("r2", Stage.STREAM))],
+        [Strike(Freeze("decode-0", part="engine"), on=Streaming("r1"))],
         allowed=[CAUGHT],
     )
 
@@ -173,8 +174,9 @@ def test_a_pause_changes_no_finish_reason(play: Play) -> None:
     """vllm#53269: a reply that was cut for its length says that it ended for another reason."""
     play(
         LONG,
-        [Strike(Freeze("decode-0", part="engine"), on=Entering("r1", Stage.STREAM), for_s=0.6)],
-        budgets=Budgets(service_s=3.0),
+        [Strike(Freeze("decode-0", part="engine"), on=Streaming("r1"), for_s=0.6)],
+        # What is asked is how it ends, and not when.
+        budgets=Budgets(service_s=8.0, delay_s=8.0, settle_s=10.0, converge_s=12.0),
     )
 
 

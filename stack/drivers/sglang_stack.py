@@ -7,13 +7,12 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
-from chaos.contracts import Listener, Proof
+from chaos.contracts import Proof
 from chaos.traits import Pace
 from stack.child_environment import shown
 from stack.drivers.sglang_guards import guards
 from stack.drivers.sglang_log import STAGES
 from stack.drivers.sglang_program import SERVED_NAME, SglangProgram
-from stack.drivers.starvation import watching
 from stack.node_process import NodeFailed, NodeProcess
 from stack.proofs import RefusedProof, ToldProof
 from stack.router_program import RouterProgram
@@ -45,22 +44,13 @@ class SglangStack:
         self.signals = parts.signals
         self.resources = parts.resources
         self.links = running.links
+        self.observe = running.observe
         self.ready, self.kill, self.pids = running.ready, running.kill, running.pids
         self.freeze, self.frozen = running.freeze, running.frozen
         self.terminate, self.terminated = running.terminate, running.terminated
         self.limit_descriptors = running.limit_descriptors
         self.descriptor_room = running.descriptor_room
         self.unlimit_descriptors = running.unlimit_descriptors
-
-    @contextmanager
-    def observe(self, listener: Listener) -> Generator[None]:
-        """The nodes' marks, and a LAG mark where an engine waited for a core."""
-        engines = {
-            node: lambda node=node: self._parts.anatomy.engine(self._running.process(node).tree())
-            for node in self.plan.topology.workers
-        }
-        with self._running.observe(listener), watching(engines, listener):
-            yield
 
     def attachments(self) -> Mapping[str, str]:
         """The plan, each node's log, and what each server was told, redacted."""

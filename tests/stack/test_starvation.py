@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 
 import pytest
 
+import stack.starvation
 from chaos.event import Kind, Mark
-from stack.drivers import starvation
-from stack.drivers.starvation import Starvation, queued_s, watching
 from stack.process_table import ProcessId, identify
+from stack.starvation import Starvation, Thread, queued_s, threads_of, watching
 from tests.stack.until import until
 
 
@@ -33,41 +34,43 @@ def test_one_tick_with_a_core_ends_the_stretch() -> None:
     assert looks(0, 0.1, 0.1, 0.0, 0.1) == pytest.approx(0.1)
 
 
-def test_a_living_process_tells_its_wait_and_a_dead_one_does_not() -> None:
+def test_each_living_thread_tells_its_wait_and_a_dead_process_has_none() -> None:
     me = identify(os.getpid())
     assert me is not None
-    waited_s = queued_s(me)
-    assert waited_s is not None
-    assert waited_s >= 0
-    assert queued_s(ProcessId(2**22 + 1, 0)) is None
+    waits_s = [queued_s(one) for one in threads_of(me)]
+    assert waits_s
+    assert all(one is not None and one >= 0 for one in waits_s)
+    gone = ProcessId(2**22 + 1, 0)
+    assert (threads_of(gone), queued_s((gone, gone.pid))) == ([], None)
 
 
 def test_a_starved_engine_is_told_of_with_its_node(monkeypatch: pytest.MonkeyPatch) -> None:
     me = identify(os.getpid())
     assert me is not None
-    waits = iter(range(1000))
+    waits: Counter[Thread] = Counter()
 
-    def waits_always(_: ProcessId) -> float:
-        return float(next(waits))
+    def waits_always(one: Thread) -> float:
+        waits[one] += 1
+        return float(waits[one])
 
-    monkeypatch.setattr(starvation, "queued_s", waits_always)
+    monkeypatch.setattr(stack.starvation, "queued_s", waits_always)
     told: list[Mark] = []
     with watching({"decode-0": lambda: [me]}, told.append):
         until("a stretch is told", lambda: told)
-    assert (told[0].kind, told[0].actor, told[0].about) == (Kind.LAG, "decode-0", "decode-0/engine")
+    assert (told[0].kind, told[0].actor, told[0].about) == (Kind.LAG, "decode-0", "decode-0")
     assert float(str(told[0].detail["lag_s"])) >= 0.3
 
 
 def test_an_engine_that_runs_is_not_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
     me = identify(os.getpid())
     assert me is not None
-    asked: list[ProcessId] = []
+    asked: list[Thread] = []
 
-    def never_waits(one: ProcessId) -> float:
+    def never_waits(one: Thread) -> float:
         asked.append(one)
         return 0.0
 
-    monkeypatch.setattr(starvation, "queued_s", never_waits)
+    monkeypatch.setattr(stack.starvation, "queued_s", never_waits)
     told: list[Mark] = []
     with watching({"decode-0": lambda: [me]}, told.append):
         until("it was looked at", lambda: len(asked) > 6)
