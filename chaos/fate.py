@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from chaos.charge import Charge, Charges
@@ -140,7 +140,12 @@ class _Reading:
         guard = self._guard(life, settled, charge, (from_ns, since_ns))
         state, by = self._state(life, settled, guard, after_s)
         caught_by = guard if state is State.CAUGHT else None
-        return Fate(life, state, charge, *times, by, caught_by)
+        fate = Fate(life, state, charge, *times, by, caught_by)
+        if caught_by is None or ending(settled) is not Ending.CANCELLED:
+            return fate
+        # Its client had left: it was over when somebody let it go.
+        let_go_ns = max(end_ns, caught_by.at_ns)
+        return replace(fate, after_s=seconds(max(0, let_go_ns - since_ns)))
 
     def _as_in_the_control(self, life: Life, end_ns: int) -> Fate:
         """Nothing happened to it that could be charged: these are the strikes that it met."""

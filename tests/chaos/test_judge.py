@@ -195,6 +195,7 @@ def test_a_cancelled_request_that_the_stack_cleaned_up_by_name_was_caught() -> N
     cleaned = "2.9 decode-0 guard r1 guard=abort_propagation why=client-gone\n"
     verdict = one(SENT + "2.0 client cancelled r1\n" + cleaned)
     assert (verdict.outcome, verdict.by) == (Outcome.CAUGHT, "abort_propagation")
+    assert verdict.after_s == pytest.approx(1.8)  # from the strike to the guard, not to the client
 
 
 def test_a_request_that_hung_and_was_then_cancelled_was_still_a_hang() -> None:
