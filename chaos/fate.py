@@ -75,7 +75,7 @@ class Fate:
             ends = [*(one.at_ns for one in entered[1:]), self.bound_ns]
             if self.life.settled is not None:
                 ends[-1] = min(self.bound_ns, self.life.settled.at_ns)
-            stays = [end - one.at_ns for one, end in zip(entered, ends, strict=True)]
+            stays = [ends[index] - one.at_ns for index, one in enumerate(entered)]
             return entered[stays.index(max(stays))]
         return entered[-1] if entered else None
 

@@ -147,18 +147,25 @@ class _Run:
             self._recorder.tool_error("run", what, repr(error))
 
     def _disturb(self) -> None:
-        """Start the load, then the strikes; over when none of them hurts any more."""
+        """Lay the traps, send the load, strike; over when no strike hurts any more."""
         self._phase("disturb")
         with ExitStack() as hearing:
             for striker in self._strikers:
                 hearing.enter_context(self._recorder.subscribed(striker.hear))
+            self._strike(lies_in_wait=True)
             start = self._stack.clients.start
             self._bounded("start load", lambda: start(self._requests, self._recorder.accept))
             self._loaded_ns = self._recorder.now_ns()
-            for index, striker in enumerate(self._strikers):
-                striker.start(self._stack, source(self._seed, f"strike/{index}"))
+            self._strike(lies_in_wait=False)
             Thread(target=self._watch_load, name="watch load", daemon=True).start()
             self._await("spent", [(one.spent, one.bound_s) for one in self._strikers])
+
+    def _strike(self, *, lies_in_wait: bool) -> None:
+        for index, striker in enumerate(self._strikers):
+            if striker.lies_in_wait is lies_in_wait:
+                striker.start(self._stack, source(self._seed, f"strike/{index}"))
+                if lies_in_wait:
+                    striker.await_laid()
 
     def _watch_load(self) -> None:
         """Until every request settled, or none of those that wait can surprise us any more; and

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from random import Random
 from threading import Event, Lock, Thread
 
@@ -12,6 +13,7 @@ from chaos.event import Json, Kind, Mark
 from chaos.experiment import At, Strike
 from chaos.recorder import Recorder
 from chaos.specification import Budgets
+from chaos.trap import Trap
 from chaos.trigger import Tripwire
 
 
@@ -36,6 +38,7 @@ class Striker:
         self._over = Event()
         self._entered = Event()
         self._released = Event()
+        self._laid = Event()  # in place, where it is a trap; or it will not be
         self._undone = Event()
         self.spent = Event()  # it no longer hurts: undoing begins
         self.done = Event()  # it is undone, or was given up
@@ -56,6 +59,15 @@ class Striker:
         on = self.strike.on
         return on.at_s if isinstance(on, At) else self._budgets.trigger_s
 
+    @property
+    def lies_in_wait(self) -> bool:
+        """It has to be in place before the load is sent: it starts first, and is waited for."""
+        return isinstance(self.strike.fault, Trap) and self.strike.on == At(0.0)
+
+    def await_laid(self) -> None:
+        """Bounded; what takes longer is told by the watch."""
+        self._laid.wait(self._budgets.heal_s)
+
     def hear(self, mark: Mark) -> None:
         """The recorder tells every mark; the one that is waited for is the cue."""
         if self._wire is None or self._cue.is_set():
@@ -66,7 +78,7 @@ class Striker:
             self._cue.set()
 
     def start(self, stack: Stack, rng: Random) -> None:
-        """The load begins now: wait for the trigger, then strike."""
+        """The load begins now, or will once a trap is laid: wait for the trigger, then strike."""
 
         def hurt() -> None:
             self._hurt(stack, rng)
@@ -109,7 +121,7 @@ class Striker:
         """The fault's own thread."""
         began_ns = self._recorder.now_ns()
         try:
-            with self.strike.fault.inject(stack, rng) as proof:
+            with self._injected(stack, rng) as proof:
                 # It hurts from here on, however long the reading of its proof may take.
                 at_ns = self._recorder.now_ns()
                 entry_s = seconds(at_ns - began_ns)
@@ -122,8 +134,21 @@ class Striker:
             self._recorder.tool_error("fault", self.strike_id, repr(error))
         finally:
             self._released.set()
+            self._laid.set()
             self._entered.set()
             self._undone.set()
+
+    @contextmanager
+    def _injected(self, stack: Stack, rng: Random) -> Generator[Proof]:
+        fault = self.strike.fault
+        if isinstance(fault, Trap):
+            with fault.lay(stack, rng) as spring:
+                self._laid.set()
+                with spring() as proof:
+                    yield proof
+        else:
+            with fault.inject(stack, rng) as proof:
+                yield proof
 
     def _read(self, proof: Proof) -> Evidence:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from random import Random
 from typing import Final
@@ -11,6 +11,7 @@ from typing import Final
 from chaos.contracts import Armable, Proof, Stack
 from chaos.failpoint import Failpoint
 from chaos.stage import FaultKind, Stage
+from chaos.trap import Spring
 from faults.victim import choose
 
 # The site at which a request enters each stage: there it can be held.
@@ -68,12 +69,17 @@ class Arm:
         return _KINDS.get(self.failpoint.action, FaultKind.SWALLOWED)
 
     @contextmanager
-    def inject(self, stack: Stack, rng: Random) -> Generator[Proof]:
+    def lay(self, stack: Stack, rng: Random) -> Generator[Spring]:
         assert isinstance(stack, Armable)
         if self.failpoint.site not in stack.failpoint_sites:
             known = ", ".join(stack.failpoint_sites)
             raise ValueError(f"no failpoint {self.failpoint.site!r} here; there are: {known}")
         with stack.arm(choose(stack, self.node, rng), self.failpoint) as proof:
+            yield lambda: nullcontext(proof)
+
+    @contextmanager
+    def inject(self, stack: Stack, rng: Random) -> Generator[Proof]:
+        with self.lay(stack, rng) as spring, spring() as proof:
             yield proof
 
 
@@ -96,11 +102,14 @@ class SlowTokens:
     def name(self) -> str:
         return f"tokens {self.each_s:g} s late on {self.node}"
 
-    @contextmanager
-    def inject(self, stack: Stack, rng: Random) -> Generator[Proof]:
-        late = Arm(self.node, Failpoint("decode.token", "delay", delay_s=self.each_s))
-        with late.inject(stack, rng) as proof:
-            yield proof
+    def lay(self, stack: Stack, rng: Random) -> AbstractContextManager[Spring]:
+        return self._armed().lay(stack, rng)
+
+    def inject(self, stack: Stack, rng: Random) -> AbstractContextManager[Proof]:
+        return self._armed().inject(stack, rng)
+
+    def _armed(self) -> Arm:
+        return Arm(self.node, Failpoint("decode.token", "delay", delay_s=self.each_s))
 
 
 def StallWriter(node: str, after_bytes: int, request: str | None = None) -> Arm:  # noqa: N802 - reads as a fault

@@ -12,6 +12,7 @@ from tenacity import RetryError, Retrying, retry_if_result, stop_after_delay, wa
 from chaos.contracts import Armable, Evidence, Fault, Proof, Stack
 from chaos.failpoint import Failpoint
 from chaos.stage import FaultKind, Stage
+from chaos.trap import Spring
 
 
 class NeverHeld(Exception):
@@ -31,7 +32,7 @@ class Held:
     request_id: str
     then: Fault
     stage: Stage
-    within_s: float = 5.0
+    within_s: float = 4.0  # less than `Budgets.heal_s`, so that it says itself what did not come
     needs: type = field(default=Armable, init=False)
 
     @property
@@ -43,12 +44,21 @@ class Held:
         return self.then.kind
 
     @contextmanager
-    def inject(self, stack: Stack, rng: Random) -> Generator[Proof]:
+    def lay(self, stack: Stack, rng: Random) -> Generator[Spring]:
         assert isinstance(stack, Armable)
         with stack.arm(self.node, Failpoint(self.site, "hold", self.request_id)) as held:
-            self._wait_until_held(held)
-            with self.then.inject(stack, rng) as struck:
-                yield Both(held, struck)
+            yield lambda: self._strike(held, stack, rng)
+
+    @contextmanager
+    def inject(self, stack: Stack, rng: Random) -> Generator[Proof]:
+        with self.lay(stack, rng) as spring, spring() as proof:
+            yield proof
+
+    @contextmanager
+    def _strike(self, held: Proof, stack: Stack, rng: Random) -> Generator[Proof]:
+        self._wait_until_held(held)
+        with self.then.inject(stack, rng) as struck:
+            yield Both(held, struck)
 
     def _wait_until_held(self, held: Proof) -> None:
         waiting = Retrying(

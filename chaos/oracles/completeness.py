@@ -140,10 +140,8 @@ def _twice(history: History) -> Iterator[str]:
     """A request is sent once and ends at most once: else two are told under one name."""
     sent = Counter(one.about for one in history.of(Kind.SENT))
     ended = Counter(one.about for kind in SETTLED for one in history.of(kind))
-    if len(sent) < sent.total():
-        yield from (f"{one} was sent {count} times" for one, count in sent.items() if count > 1)
-    if len(ended) < ended.total():
-        yield from (f"{one} ended {count} times" for one, count in ended.items() if count > 1)
+    yield from (f"{one} was sent {count} times" for one, count in sent.items() if count > 1)
+    yield from (f"{one} ended {count} times" for one, count in ended.items() if count > 1)
     yield from (f"{one} ended, and was never sent" for one in ended.keys() - sent.keys())
 
 

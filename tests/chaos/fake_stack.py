@@ -10,9 +10,20 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from random import Random
 
-from chaos.contracts import Evidence, Guard, Listener, Node, Probe, Reading, Request, Unreadable
+from chaos.contracts import (
+    Evidence,
+    Guard,
+    Listener,
+    Node,
+    Probe,
+    Proof,
+    Reading,
+    Request,
+    Unreadable,
+)
 from chaos.event import Json, Kind, Mark
 from chaos.stage import FaultKind, Stage
+from chaos.trap import Spring
 
 FOREVER_S = 60.0  # longer than any bound in a test, and yet no thread stays for ever
 
@@ -197,6 +208,32 @@ class FakeFault:
         finally:
             _hang_or_raise(self.exit_hangs, self.exit_fails)
             self.notes.append(f"{self.name} ends")
+
+
+@dataclass(frozen=True)
+class FakeTrap:
+    """Takes its time to be laid, and is sprung at once."""
+
+    fault: FakeFault = field(default_factory=FakeFault)
+    laying_takes_s: float = 0.0
+    laying_hangs: bool = False
+    name: str = "trap"
+    stage: Stage = Stage.TRANSFER
+    kind: FaultKind = FaultKind.LATE
+    needs: type = object
+
+    @contextmanager
+    def lay(self, stack: object, rng: Random) -> Generator[Spring]:
+        _hang_or_raise(self.laying_hangs, None)
+        threading.Event().wait(self.laying_takes_s)
+        self.fault.notes.append("laid")
+        yield lambda: self.fault.inject(stack, rng)
+        self.fault.notes.append("gone")
+
+    @contextmanager
+    def inject(self, stack: object, rng: Random) -> Generator[Proof]:
+        with self.lay(stack, rng) as spring, spring() as proof:
+            yield proof
 
 
 def _hang_or_raise(hangs: bool, fails: Exception | None) -> None:  # noqa: FBT001 - a test's switch

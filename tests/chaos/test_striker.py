@@ -13,7 +13,7 @@ from chaos.run import run, run_control
 from chaos.stage import Stage
 from chaos.verdict import Outcome
 from tests.chaos.fake_run import experiment, judged, outcomes, whys
-from tests.chaos.fake_stack import FakeClients, FakeFault, FakeProof, FakeStack
+from tests.chaos.fake_stack import FakeClients, FakeFault, FakeProof, FakeStack, FakeTrap
 
 
 def test_a_run_waits_for_a_strike_that_is_still_to_come() -> None:
@@ -70,6 +70,33 @@ def test_nested_strikes_end_the_inner_one_first() -> None:
     strikes = (Strike(outer, At(0), 0.9), Strike(inner, At(0.3), 0.3))
     judged(FakeStack(FakeClients(takes_s=1.2)), *strikes)
     assert notes == ["outer begins", "inner begins", "inner ends", "outer ends"]
+
+
+def test_a_trap_is_laid_before_the_load_is_sent_however_long_that_takes() -> None:
+    notes: list[str] = []
+    clients = FakeClients(taken=lambda request: notes.append(f"{request.request_id} is sent"))
+    trap = FakeTrap(FakeFault("trap", notes), laying_takes_s=0.2)
+    assert outcomes(judged(FakeStack(clients), Strike(trap, for_s=0.1))) == [Outcome.TOLERATED]
+    assert notes[:2] == ["laid", "trap begins"]
+    assert {"r0 is sent", "r1 is sent"} < set(notes)
+    assert notes.index("trap ends") < notes.index("gone")
+
+
+def test_a_trap_that_waits_for_its_trigger_is_laid_when_that_comes() -> None:
+    notes: list[str] = []
+    clients = FakeClients(taken=lambda request: notes.append(f"{request.request_id} is sent"))
+    trap = FakeTrap(FakeFault("trap", notes))
+    planned = experiment(Strike(trap, Entering("r0", Stage.TRANSFER), for_s=0.1))
+    run(planned, FakeStack(clients), run_control(planned, FakeStack()))
+    assert notes.index("r0 is sent") < notes.index("laid")
+
+
+def test_a_trap_that_cannot_be_laid_is_a_tool_error_and_the_load_is_sent() -> None:
+    clients = FakeClients()
+    history = judged(FakeStack(clients), Strike(FakeTrap(laying_hangs=True), for_s=0.05))
+    assert whys(history)[0] == "inject did not return within heal_s=0.3 s"
+    assert history.of(Kind.SENT)
+    assert outcomes(history) == [Outcome.UNKNOWN]
 
 
 def test_a_strike_ends_early_when_every_request_has_settled() -> None:
