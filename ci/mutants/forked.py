@@ -134,5 +134,5 @@ def _child(root: Path, job: Job, folder: Path) -> int:
         del sys.modules[name]  # the parent may know it: the mutant must be imported anew
     broken = [] if job.file is None else [Finder(root, job.file, job.text)]
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # the judge's tests need none of them
-    options = ["-q", "-x", "--no-header", "-p", "no:cacheprovider"]
+    options = ["-q", "-x", "--no-header", "--tb=no", "--noconftest", "-p", "no:cacheprovider"]
     return int(pytest.main([*options, *job.tests], plugins=broken))

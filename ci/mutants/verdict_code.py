@@ -20,6 +20,7 @@ TESTS: Final = (
     "tests/chaos/test_baseline.py",
     "tests/chaos/test_facts.py",
     "tests/chaos/test_fate.py",
+    "tests/chaos/second_opinion",
 )
 DECIDING: Final = (
     "chaos/accusation.py",

@@ -91,6 +91,7 @@ def test_a_stream_had_not_hung() -> None:
         ("decode-0", 2.0, 3.0, ["S1"]),
         ("decode-0", 0.0, 0.9, []),
         ("decode-0", 4.5, 5.0, ["S1"]),  # what it left behind
+        ("decode-2", 9.0, 9.9, ["S2"]),  # undone just then
         ("decode-0", 7.0, 8.0, ["S1", "S2"]),  # ... or what hurts beside it
         ("decode-1", 7.0, 8.0, ["S2"]),
         ("decode-2", 7.0, 8.0, ["S2"]),

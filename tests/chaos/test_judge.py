@@ -275,3 +275,31 @@ def test_what_is_read_in_the_last_moment_counts() -> None:
     after = after.replace("21.0 run       phase    done", "20.9 run phase done")
     after += "21.0 resource reading prefill-0/pages value=1\n"
     assert one(SENT + RIGHT + finished(1.5), after=after).outcome is Outcome.LEAKED
+
+
+@pytest.mark.parametrize(("count", "more"), [(5, ""), (6, "; and 1 more"), (8, "; and 3 more")])
+def test_what_is_missing_is_named_up_to_five(count: int, more: str) -> None:
+    failed = "".join(f"3.{n} fault tool_error S1 why=no{n}\n" for n in range(count))
+    reason = one(SENT + RIGHT + finished(1.5) + failed).reason
+    assert reason.endswith(f"no4{more}")
+    assert reason.count("the tool itself failed") == min(count, 5)
+
+
+def test_who_hung_untold_is_named_where_another_one_was_told() -> None:
+    control = CONTROL + "".join(
+        f"1.0 client sent r{n}\n 1.5 client finished r{n} finish_reason=length done=true\n"
+        for n in (2, 3)
+    )
+    quick = "1.0 client sent r3\n 1.5 client finished r3 finish_reason=length done=true\n"
+    refused = quick.replace("finished r3 finish_reason=length done=true", "refused r3 status=503")
+    moved = "5.0 signal reading prefill-0/inflight value=0\n"  # the alert is over
+    for third in (quick, refused):  # neither of them hung
+        load = SENT + "15.0 client sent r2\n" + third + STUCK + moved
+        after = RECOVERED.replace("20.", "40.").replace("21.0", "41.0")
+        before = STRUCK.replace("9.0 ", "30.0 ")
+        table = history(
+            played(load, before, after), control=control, strikes=[strike()], alerts=[PINNED]
+        )
+        (verdict,) = judge(table)
+        assert verdict.outcome is Outcome.SILENT
+        assert "no alert fired for r2" in verdict.reason

@@ -56,7 +56,9 @@ def test_a_lag_within_the_bound_is_no_hole() -> None:
         ("0.5 client lag load_generator lag_s=0.6", Answer.UNKNOWN),  # r1 was due, and sent late
         ("2.0 client lag load_generator lag_s=0.6", Answer.UNKNOWN),  # r1 ended meanwhile
         ("2.3 client lag load_generator lag_s=0.6", Answer.UNKNOWN),  # told a window later
+        ("2.35 client lag load_generator lag_s=0.6", Answer.UNKNOWN),  # to the nanosecond
         ("2.4 client lag load_generator lag_s=0.6", Answer.HOLDS),  # nobody waited
+        ("0.49 client lag load_generator lag_s=0.6", Answer.HOLDS),  # r1 was due long after
         ("2.4 decode-0 lag decode-0/engine lag_s=0.8", Answer.UNKNOWN),
     ],
 )
@@ -80,9 +82,30 @@ def test_a_lag_counts_where_it_made_an_alert_fire() -> None:
     over = lag.replace(
         "3.9 client lag load_generator lag_s=1.6", "2.4 client lag decode-0 lag_s=0.6"
     )
-    for at_s, answer in ((3.9, Answer.UNKNOWN), (4.0, Answer.HOLDS)):  # 2.4, lag_s and for_s
+    ends = ((3.9, Answer.UNKNOWN), (4.0, Answer.HOLDS))  # 2.4, lag_s and for_s
+    for at_s, answer in ends:
         table = played(over.replace(f"4.0 {gauge}", f"{at_s} {gauge}"))
         told = history(table, control=CONTROL, strikes=[strike()], alerts=[alert, slow])
+        assert ORACLE.judge(told).answer is answer, at_s
+
+
+def test_a_lag_counts_where_it_made_one_of_two_alerts_fire() -> None:
+    """... also where the other one had fired before, and at the very ends of its time."""
+    early = Alert("early", "decode-0/inflight", ">", 0.0, for_s=0.0)
+    late = Alert("late", "prefill-0/inflight", ">", 0.0, for_s=0.0)
+    for at_s, answer in (
+        (3.9, Answer.UNKNOWN),  # lag_s after it was told
+        (3.91, Answer.HOLDS),
+        (2.55, Answer.UNKNOWN),  # the lag and the window in which it is told before that
+        (2.54, Answer.HOLDS),
+    ):
+        gauges = (
+            f"1.9 signal reading decode-0/inflight value=1\n"
+            f"{at_s} signal reading prefill-0/inflight value=1\n"
+            "3.4 client lag load_generator lag_s=0.6\n"
+        )
+        table = played(f"{LOAD}\n{gauges}")
+        told = history(table, control=CONTROL, strikes=[strike()], alerts=[early, late])
         assert ORACLE.judge(told).answer is answer, at_s
 
 

@@ -23,6 +23,7 @@ def about_node(at_s: float, name: str, node: str = "decode-0", actor: str = "rou
         ("hurt decode", 3.5, Answer.HOLDS),
         ("hurt decode-0", 10.0, Answer.HOLDS),  # undone at 5.0, and recover_s is 5
         ("hurt decode-0", 10.1, Answer.VIOLATED),
+        ("hurt decode-0", 1.1, Answer.HOLDS),  # just then
         ("hurt decode-0", 0.9, Answer.VIOLATED),  # before it was hit
         ("hurt decode-1", 3.5, Answer.VIOLATED),
         ("a crowd of 16", 3.5, Answer.VIOLATED),  # it hit no node

@@ -29,6 +29,7 @@ def guard(at_s: float, name: str) -> str:
 def test_it_holds_when_a_guard_ends_what_a_strike_has_stopped() -> None:
     finding = judged(guard(3.5, "stream_idle_guard"), FAILED, strikes=[strike()], struck=STRUCK)
     assert finding.answer is Answer.HOLDS
+    assert finding.reason == "guards spoke 1 times, and condemned no progress"
 
 
 def test_a_guard_that_speaks_without_a_strike_is_a_false_alarm_and_is_named() -> None:
@@ -206,7 +207,8 @@ def test_a_health_page_may_condemn_a_worker_that_was_struck() -> None:
 
 def test_a_worker_that_was_struck_must_be_called_well_again_in_time() -> None:
     hurt, struck = named("kill decode-0")  # undone at 5.0, and recover_s is 5
-    for at_s, answer in ((9.6, Answer.HOLDS), (9.9, Answer.VIOLATED)):
+    # The second reading counts.
+    for at_s, answer in ((9.6, Answer.HOLDS), (9.8, Answer.HOLDS), (9.9, Answer.VIOLATED)):
         sick = [f"{at_s + d:g} signal reading decode-0/health value=503" for d in (0.0, 0.2)]
         work = f"{at_s + 0.1:g} decode-0 stage r1 stage=decode"
         end = "15.0 run phase done"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from chaos.oracles.recovery import ItServesAgain
 from chaos.verdict import Answer
-from tests.chaos.table import CONTROL, history
+from tests.chaos.table import CONTROL, SPECIFICATION, history
 
 ORACLE = ItServesAgain()
 LONE = """
@@ -41,3 +43,25 @@ def test_a_capacity_probe_that_was_never_sent_proves_nothing() -> None:
 
 def test_without_a_lone_request_nothing_is_proven() -> None:
     assert ORACLE.judge(history("0.0 run phase steady")).answer is Answer.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("more_s", "answer"), [(0.0, Answer.HOLDS), (0.001, Answer.VIOLATED), (-0.5, Answer.HOLDS)]
+)
+def test_a_probe_may_take_so_much_longer_than_after_the_control_s_load_and_no_longer(
+    more_s: float, answer: Answer
+) -> None:
+    took_s = 0.5 + SPECIFICATION.budgets.delay_s + more_s
+    table = (
+        f"1.0 client sent {{}}\n {1.0 + took_s} client finished {{}} finish_reason=stop done=true"
+    )
+    lone, many = "recover/lone", "recover/capacity-1/0"
+    run = f"{table.format(lone, lone)}\n{table.format(many, many)}"
+    usual = run.replace(f" {1.0 + took_s} ", " 1.5 ")
+    assert ORACLE.judge(history(run, control=usual)).answer is answer
+
+
+@pytest.mark.parametrize("control", ["0.0 run phase steady", "0.0 client sent recover/lone"])
+def test_a_probe_that_the_control_has_no_time_for_is_only_served(control: str) -> None:
+    run = f"{LONE}{SENT} 3.9 client finished recover/capacity-1/0 finish_reason=stop done=true"
+    assert ORACLE.judge(history(run, control=control)).answer is Answer.HOLDS

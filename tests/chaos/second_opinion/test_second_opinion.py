@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -26,13 +27,15 @@ FEW = 120
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
-def test_the_judge_and_the_model_agree(block: int) -> None:
+def test_the_judge_and_the_model_agree(block: int, request: pytest.FixtureRequest) -> None:
+    nobody_reads = request.config.option.tbstyle == "no"  # a mutant's run: that it fails is enough
     for number in range(block * EACH, (block + 1) * EACH):
         history = drawn(SEED, number)
         found = differences(history)
         if found:
             kind = found[0].kind
-            small = shrunk(history, lambda one, kind=kind: _differs(one, kind))
+            differs = partial(_differs, kind=kind)
+            small = history if nobody_reads else shrunk(history, differs)
             pytest.fail(report(small, differences(small), SEED, number))
 
 
@@ -65,7 +68,9 @@ def test_the_way_through_a_file_changes_no_verdict(tmp_path: Path) -> None:
         assert judge(read(tmp_path / "history.jsonl")) == judge(history), number
 
 
-def test_a_judge_that_swaps_two_outcomes_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_judge_that_swaps_two_outcomes_is_noticed(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     def lenient(history: History) -> tuple[Verdict, ...]:
         return tuple(
             replace(one, outcome=Outcome.SURFACED) if one.outcome is Outcome.SILENT else one
@@ -74,7 +79,7 @@ def test_a_judge_that_swaps_two_outcomes_is_noticed(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr("tests.chaos.second_opinion.difference.judge", lenient)
     with pytest.raises(pytest.fail.Exception, match="the model says SILENT; the judge says SURF"):
-        test_the_judge_and_the_model_agree(0)
+        test_the_judge_and_the_model_agree(0, request)
 
 
 def _said(verdicts: tuple[Verdict, ...]) -> list[tuple[object, ...]]:
