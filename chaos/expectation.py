@@ -95,19 +95,21 @@ def from_table(told: object) -> Expectation:
     if not isinstance(verdict, str) or verdict not in Outcome.__members__:
         known = ", ".join(one.value for one in Outcome if one not in BROKEN)
         raise ValueError(f"unknown verdict {verdict!a}; expected one of {known}")
-    return Expectation(
-        Outcome[verdict], _by(table.get("by", ())), _text(table, "why"), _text(table, "known_bug")
-    )
+    by = _by(table["by"]) if "by" in table else ()
+    return Expectation(Outcome[verdict], by, _text(table, "why"), _text(table, "known_bug"))
 
 
 def _by(told: object) -> tuple[str, ...]:
     listed = [told] if isinstance(told, str) else told
-    if not isinstance(listed, list | tuple):
+    if not isinstance(listed, list):
         raise TypeError(f"by: expected a name or a list of names, came {told!a}")
     some = cast("Sequence[object]", listed)
-    if not all(isinstance(one, str) and one for one in some):
+    by = tuple(one for one in some if isinstance(one, str) and one)
+    if not by or len(by) < len(some):
         raise ValueError(f"by: expected a name or a list of names, came {told!a}")
-    return tuple(str(one) for one in some)
+    if len(set(by)) < len(by):
+        raise ValueError(f"by: expected each name once, came {told!a}")
+    return by
 
 
 def _text(table: Mapping[str, object], name: str) -> str | None:

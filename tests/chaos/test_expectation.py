@@ -107,6 +107,8 @@ def test_a_line_is_toml_and_reads_back_as_it_was(key: str, expectation: Expectat
         ({"verdict": "CAUGHT", "bye": "a"}, "unknown key 'bye'; known are: verdict, by, why"),
         ({"verdict": "CAUGHT", "by": 3}, "by: expected a name or a list of names, came 3"),
         ({"verdict": "CAUGHT", "by": [""]}, "by: expected a name"),
+        ({"verdict": "CAUGHT", "by": []}, "by: expected a name"),
+        ({"verdict": "CAUGHT", "by": ["a", "b", "a"], "why": "."}, "by: expected each name once"),
         ({"verdict": "SILENT", "known_bug": True}, "known_bug: expected a reason"),
         ("CAUGHT", "came 'CAUGHT'"),
     ],
