@@ -13,6 +13,7 @@ from tests.chaos.one_request import (
     REFUSED,
     RIGHT,
     SENT,
+    STUCK,
     finished,
     one,
     told,
@@ -235,6 +236,14 @@ def test_keys_that_no_worker_was_seen_to_take_are_not_called_well() -> None:
     assert "no worker told" in reason
 
 
+def test_all_that_nobody_looked_at_is_told() -> None:
+    blind = without("recover/lone", played(WELL)), without("stage=intake", CONTROL)
+    outcome, reason = judged(*blind)
+    assert outcome is Outcome.UNKNOWN
+    assert "the lone request was never sent" in reason
+    assert "no worker told" in reason
+
+
 LAG = "1.6 client lag load_generator lag_s=0.7\n"
 UNREAD = RECOVERED.replace("reading  prefill-0/pages  value=0", "unreadable prefill-0")
 
@@ -245,9 +254,10 @@ UNREAD = RECOVERED.replace("reading  prefill-0/pages  value=0", "unreadable pref
         (SENT + RIGHT + finished(1.5) + LAG, RECOVERED),
         (SENT + GUARD + REFUSED + LAG, RECOVERED),
         (SENT + RIGHT + finished(5.5) + LAG, RECOVERED),  # late, and nobody told: it was so too
+        (SENT + STUCK + RIGHT + finished(5.5) + LAG, RECOVERED),
         (SENT + RIGHT + finished(1.5), UNREAD),
     ],
-    ids=["unaffected", "caught", "late", "unread"],
+    ids=["unaffected", "caught", "late", "surfaced", "unread"],
 )
 def test_what_only_a_busy_machine_keeps_us_from_says_so(load: str, after: str) -> None:
     verdict = one(load, after=after)

@@ -75,6 +75,10 @@ def test_a_strike_that_came_when_it_had_hung_is_not_charged() -> None:
         assert names(of_request(sent_s, 7.0, "decode-1").strikes) == ["S1"]  # it hurt beside it
 
 
+def test_nobody_is_charged_with_a_moment_in_which_it_surely_hurt() -> None:
+    assert of_request(0.0, 0.9, None) == Charge((), at(0.0), 0, innocent=False)
+
+
 def test_who_was_undone_just_then_hurt_then() -> None:
     charges = Charges(history(TWO, control=CONTROL, strikes=STRIKES))
     assert names(charges.of_time(at(9.0), at(9.9))) == ["S2"]

@@ -63,8 +63,9 @@ def test_a_death_that_is_written_down_a_moment_after_the_request_ended_counts() 
 
 def test_a_guard_that_ended_an_innocent_request_is_a_finding_also_beside_a_death() -> None:
     guard = FAILED.replace("router guard r1 guard=router_error_reply", "decode-0 guard r1 guard=g")
-    verdicts = judged(SENT + DIED + guard)
-    assert verdicts[ELSEWHERE].outcome is Outcome.FALSE_ALARM
+    verdict = judged(SENT + DIED + guard)[ELSEWHERE]
+    assert verdict.outcome is Outcome.FALSE_ALARM
+    assert verdict.stage == "admit", "where the request stood that it ended"
 
 
 def test_who_tidies_up_after_a_death_that_no_strike_caused_condemned_nobody() -> None:
