@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from chaos.clock import ns
+from chaos.deaths import Deaths
 from chaos.judge import judge
 from chaos.verdict import Outcome, Verdict
 from tests.chaos.one_request import SENT, finished
-from tests.chaos.table import CONTROL, RECOVERED, STRUCK, history, played, strike
+from tests.chaos.table import BEGIN_NS, CONTROL, RECOVERED, STRUCK, history, played, strike
 
 ELSEWHERE = "S1 on decode-1"  # r1 is on decode-0
 DIED = "3.0 supervisor died decode-0 part=engine exit_code=70 last_words=boom\n"
@@ -84,3 +86,18 @@ def test_a_guard_that_spoke_before_the_death_may_have_caused_it() -> None:
     later = DIED.replace("3.0", "3.2")
     stray = judged(SENT + TIDIED + FAILED + later, struck=False)["fault-free"]
     assert stray.outcome is Outcome.FALSE_ALARM
+
+
+def test_a_guard_that_spoke_in_the_moment_of_the_death_may_know_of_it() -> None:
+    deaths = Deaths(history(played(SENT + DIED)))
+    assert deaths.before("decode-0", BEGIN_NS + ns(3.0))
+    assert not deaths.before("decode-0", BEGIN_NS + ns(3.0) - 1)
+
+
+def test_what_a_worker_did_in_the_moment_of_its_death_does_not_bring_it_back() -> None:
+    last = WORKS_AGAIN.replace("0.9", "3.0")
+    later = SENT.replace("1.0 ", "3.1 ").replace("1.05", "3.2")
+    told = history(played(DIED + last + later))
+    assert Deaths(told).under(told.lives["r1"], told.end_ns)
+    back = history(played(DIED + WORKS_AGAIN.replace("0.9", "3.05") + later))
+    assert not Deaths(back).under(back.lives["r1"], back.end_ns)

@@ -54,6 +54,7 @@ def judged(
         ((SENT, HERE), "router/load", Outcome.SURFACED),  # everybody has to do with the router
         ((SENT, HERE), "router/load{decode-1}", Outcome.SILENT),  # ... which tells of another one
         ((SENT, HERE), "router/load{decode-0}", Outcome.SURFACED),
+        ((SENT, HERE), "router/load{prefill-1,decode-0}", Outcome.SURFACED),  # one is enough
         ((SENT, HERE), "prefill-0->decode-0/kv", Outcome.SURFACED),
         ((SENT, HERE), "prefill-0->decode-1/kv", Outcome.SILENT),  # a link needs both of its ends
         ((SENT,), "decode-1/load", Outcome.SILENT),  # nobody tells where it went: not there
@@ -100,6 +101,30 @@ def test_an_alert_on_the_only_worker_of_a_role_tells_of_every_request() -> None:
     assert verdict.outcome is Outcome.SURFACED
 
 
+@pytest.mark.parametrize(
+    ("ours", "the_controls"),
+    [("0.3 client skipped q", OTHERS), ("0.6 signal unreadable prefill-1", "")],
+    ids=["only the control used it", "nobody could read it"],
+)
+def test_a_worker_is_not_alone_in_its_role_where_anybody_wrote_of_another_one(
+    ours: str, the_controls: str
+) -> None:
+    decode_only = HERE.splitlines()[2]
+    load = "\n".join((ours, QUIET, SENT, decode_only, busy("prefill-0/load")))
+    control = CONTROL + HERE + the_controls + QUIET
+    strikes = [strike("freeze decode-0")]
+    (verdict,) = judge(
+        history(played(load, FREEZE), control=control, strikes=strikes, alerts=[ALERT])
+    )
+    assert verdict.outcome is Outcome.SILENT
+
+
+def test_an_alert_that_holds_already_told_of_a_request_at_once() -> None:
+    late = SENT.replace("1.0", "5.0"), HERE.replace("1.05", "5.05")
+    verdict = judged(*late, busy("decode-0/load"))
+    assert (verdict.outcome, verdict.after_s) == (Outcome.SURFACED, 0.0)
+
+
 def test_an_alert_that_is_declared_to_be_about_the_whole_stack_tells_of_every_request() -> None:
     whole = replace(ALERT, whole_stack=True)
     assert judged(SENT, HERE, busy("prefill-1/load"), alert=whole).outcome is Outcome.SURFACED
@@ -116,6 +141,7 @@ def test_under_a_strike_of_which_nobody_tells_what_it_hit_a_mute_node_may_be_mea
     [
         (4.1, Outcome.SURFACED),  # fired at 5.1: detect_s after the strike at 1.1
         (4.2, Outcome.SILENT),
+        (0.1, Outcome.SURFACED),  # just when it struck
         (0.05, Outcome.SILENT),  # before the strike
     ],
 )
@@ -171,6 +197,6 @@ def test_each_request_that_hung_must_have_been_told_of() -> None:
     verdict = judged(SENT, HERE, busy("decode-0/load"), elsewhere)
     assert verdict.outcome is Outcome.SILENT
     assert "no alert fired for r2" in verdict.reason
-    late = elsewhere + busy("decode-1/load", 9.0)
+    late = elsewhere + busy("decode-1/load", 9.0) + busy("prefill-1/load", 11.0)
     verdict = judged(SENT, HERE, busy("decode-0/load"), late)
     assert "busy fired on decode-1/load 5.00 s after, too late for r2" in verdict.reason
