@@ -50,7 +50,8 @@ def ending_of(kind: Kind, detail: Mapping[str, Json]) -> Ending:
 def _unparsable(detail: Mapping[str, Json]) -> bool:
     """A reply in one piece that is not JSON: no client can take that for an answer."""
     told = str(detail.get("why", "")).startswith(NO_JSON)
-    return detail.get("how") == UNPARSABLE or (detail.get("done", False) is None and told)
+    in_one_piece = "done" in detail and detail["done"] is None
+    return detail.get("how") == UNPARSABLE or (in_one_piece and told)
 
 
 def error_name(settled: Event) -> str:

@@ -145,7 +145,7 @@ class _Reading:
             return fate
         # Its client had left: it was over when somebody let it go.
         let_go_ns = max(end_ns, caught_by.at_ns)
-        return replace(fate, after_s=seconds(max(0, let_go_ns - since_ns)))
+        return replace(fate, after_s=seconds(let_go_ns - since_ns))
 
     def _as_in_the_control(self, life: Life, end_ns: int) -> Fate:
         """Nothing happened to it that could be charged: these are the strikes that it met."""
@@ -173,9 +173,7 @@ class _Reading:
         same = self._reference(life)
         ended = ending(settled)
         if same is None or same.settled is None:
-            settle_ns, sent_ns = ns(self._budgets.settle_s), life.sent.at_ns
-            took_ns = settled.at_ns - sent_ns
-            in_time = took_ns <= settle_ns or life.silence_ns(sent_ns) <= settle_ns
+            in_time = life.silence_ns(life.sent.at_ns) <= ns(self._budgets.settle_s)
             return ended is Ending.COMPLETE and in_time
         alike = ended in (Ending.COMPLETE, ending(same.settled))
         return alike and self._late_s(life, settled) <= self._budgets.service_s

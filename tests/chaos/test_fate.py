@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from chaos.fate import fates
+from chaos.fate import State, fates
 from chaos.judge import judge
 from chaos.verdict import Outcome
 from tests.chaos.one_request import GUARD, REFUSED, RIGHT, SENT, finished, one, told
@@ -95,6 +95,14 @@ def test_an_answer_that_came_late_stood_where_it_stayed_longest_until_its_end() 
     stages += "4.0 decode-0 stage r1 stage=decode attempt=7\n"
     verdict = one(SENT + stages + RIGHT.replace("1.2", "4.4") + finished(4.5))
     assert (verdict.outcome, verdict.stage) == (Outcome.SILENT, "transfer")
+
+
+def test_an_answer_within_the_delay_stood_where_it_stayed_longest() -> None:
+    stages = (
+        "1.1 prefill-0 stage r1 stage=transfer attempt=7\n 3.3 decode-0 stage r1 stage=decode\n"
+    )
+    (fate,) = fates(told(SENT + stages + RIGHT + finished(3.5)))
+    assert (fate.state, fate.stage) == (State.DELAYED, "transfer")
 
 
 def test_a_guard_may_speak_in_the_moment_in_which_the_strike_began() -> None:

@@ -36,7 +36,9 @@ def test_a_correct_reply_that_is_late_within_the_delay_is_tolerated_with_delay()
 
 
 def test_a_correct_reply_beyond_the_delay_that_nobody_named_is_silent() -> None:
-    assert one(SENT + RIGHT + finished(3.6)).outcome is Outcome.SILENT
+    verdict = one(SENT + RIGHT + finished(3.6))
+    assert verdict.outcome is Outcome.SILENT
+    assert verdict.reason.endswith("; no alert fired")
 
 
 def test_a_late_correct_reply_that_a_guard_named_was_caught() -> None:
