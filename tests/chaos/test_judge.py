@@ -11,6 +11,7 @@ from chaos.verdict import Answer, Finding, Outcome
 from tests.chaos.one_request import (
     GUARD,
     PINNED,
+    QUIET,
     REFUSED,
     RIGHT,
     SENT,
@@ -38,7 +39,7 @@ def test_a_correct_reply_that_is_late_within_the_delay_is_tolerated_with_delay()
 def test_a_correct_reply_beyond_the_delay_that_nobody_named_is_silent() -> None:
     verdict = one(SENT + RIGHT + finished(3.6))
     assert verdict.outcome is Outcome.SILENT
-    assert verdict.reason.endswith("; no alert fired")
+    assert verdict.reason == "r1 overran after 2.40 s in admit; no alert fired"
 
 
 def test_a_late_correct_reply_that_a_guard_named_was_caught() -> None:
@@ -305,3 +306,20 @@ def test_who_hung_untold_is_named_where_another_one_was_told() -> None:
         (verdict,) = judge(table)
         assert verdict.outcome is Outcome.SILENT
         assert "no alert fired for r2" in verdict.reason
+
+
+def test_a_wrong_reply_that_was_seen_nowhere_went_wrong_at_its_end() -> None:
+    verdict = one("1.0 client sent r1\n" + RIGHT.replace("def", "XXX") + finished(1.5))
+    assert (verdict.outcome, verdict.stage) == (Outcome.WRONG, "ending")
+
+
+@pytest.mark.parametrize(("count", "more"), [(5, ""), (6, "; and 1 more"), (7, "; and 2 more")])
+def test_the_worst_five_requests_are_told(count: int, more: str) -> None:
+    sent = "".join(f"1.0 client sent r{n}\n" for n in range(1, count + 1))
+    ended = sent.replace("1.0", "1.5").replace("sent", "finished")
+    well = ended.replace("\n", " finish_reason=length done=true\n")
+    table = played(sent + QUIET)
+    control = played(sent + well + QUIET)
+    (verdict,) = judge(history(table, control=control, strikes=[strike()], alerts=[PINNED]))
+    assert verdict.reason.count(" hung after ") == min(count, 5)
+    assert f"s{more}; no alert fired" in verdict.reason

@@ -82,6 +82,47 @@ def test_a_key_may_come_home_once_and_one_strike_excuses_one_departure() -> None
     assert ORACLE.judge(played(*again, struck=STRUCK, strikes=(KILL,))).answer is Answer.VIOLATED
 
 
+def test_turns_are_in_the_order_in_which_workers_took_them() -> None:
+    slow = (
+        "1.0 client sent r1 routing_key=k",
+        turn(2, "r2", "decode-0"),
+        turn(3, "r3", "decode-0"),
+        "4.0 decode-1 stage r1 stage=intake attempt=1",
+    )
+    assert (
+        "left decode-0, which was healthy, for decode-1: r1" in ORACLE.judge(played(*slow)).reason
+    )
+
+
+def test_who_came_home_has_used_it_up() -> None:
+    turns = [
+        turn(at_s, f"r{at_s}", worker)
+        for at_s, worker in (
+            (1, "decode-0"),
+            (3, "decode-1"),  # excused: it was struck
+            (15, "decode-0"),  # home
+            (16, "decode-1"),
+            (17, "decode-0"),
+        )
+    ]
+    table = "\n".join((*turns, STRUCK, "20.0 run phase done"))
+    reason = ORACLE.judge(history(table, strikes=[KILL], specification=STICKY)).reason
+    assert "r16" in reason
+    assert "r17" in reason
+
+
+def test_a_key_may_leave_from_the_moment_of_the_strike_to_that_of_its_end() -> None:
+    at_once = (turn(1, "r1", "decode-0"), turn(1.9, "r2", "decode-1"))
+    assert ORACLE.judge(played(*at_once, struck=STRUCK, strikes=(KILL,))).answer is Answer.HOLDS
+    last = (
+        turn(1, "r1", "decode-0"),
+        turn(3, "r2", "decode-1"),
+        turn(5, "r3", "decode-0"),
+        turn(8.9, "r4", "decode-1"),
+    )
+    assert ORACLE.judge(played(*last, struck=STRUCK, strikes=(KILL,))).answer is Answer.HOLDS
+
+
 @pytest.mark.parametrize(("at_s", "answer"), [(13.9, Answer.HOLDS), (14.0, Answer.VIOLATED)])
 def test_a_key_may_leave_for_as_long_as_a_healed_worker_has_to_recover(
     at_s: float, answer: Answer
@@ -116,6 +157,19 @@ def test_a_key_has_the_bound_to_leave_its_dead_worker() -> None:
         turn(3.9, "r2", None),
     )
     assert ORACLE.judge(played(*soon, struck=STRUCK, strikes=(KILL,))).answer is Answer.HOLDS
+
+
+@pytest.mark.parametrize(("at_s", "answer"), [(4.0, Answer.HOLDS), (4.01, Answer.VIOLATED)])
+def test_the_bound_of_a_dead_worker_is_exact(at_s: float, answer: Answer) -> None:
+    """And a turn that another one took in the moment of the death says nothing of where it was."""
+    kept = (
+        turn(1, "r1", "decode-0"),
+        turn(1.2, "q1", "decode-1", key="other"),
+        "1.9 client sent r2 routing_key=k",
+        "2.0 decode-1 stage r2 stage=intake attempt=1",
+        turn(at_s, "r3", None),
+    )
+    assert ORACLE.judge(played(*kept, struck=STRUCK, strikes=(KILL,))).answer is answer
 
 
 def test_a_turn_that_is_sent_when_the_worker_is_back_is_no_prisoner() -> None:

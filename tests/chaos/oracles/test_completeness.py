@@ -187,6 +187,32 @@ def test_a_lag_while_a_probe_was_not_served_counts() -> None:
     assert ORACLE.judge(refused).answer is Answer.UNKNOWN
 
 
+@pytest.mark.parametrize(
+    ("probe", "answer"),
+    [
+        ("refused recover/lone status=503", Answer.HOLDS),  # decided long before
+        ("tokens recover/lone text=a", Answer.UNKNOWN),  # it waits to the end
+    ],
+)
+def test_a_lag_after_a_probe_was_refused_changes_nothing(probe: str, answer: Answer) -> None:
+    after = RECOVERED.replace("finished recover/lone  finish_reason=length done=true", probe)
+    late = f"{LOAD}\n 24.0 client lag load_generator lag_s=0.6"
+    told = history(
+        played(late, after=after.replace("21.0 run", "30.0 run")),
+        control=CONTROL,
+        strikes=[strike()],
+    )
+    assert ORACLE.judge(told).answer is answer
+
+
+def test_a_lag_within_a_long_stream_counts() -> None:
+    tokens = "".join(f"{at_s}.0 client tokens r1 text=a\n" for at_s in range(2, 19))
+    long = f"1.0 client sent r1\n{tokens} 19.0 client finished r1 finish_reason=length done=true\n"
+    late = f"{long} 16.0 client lag load_generator lag_s=0.6"
+    told = history(played(late), control=played(long), strikes=[strike()])
+    assert ORACLE.judge(told).answer is Answer.UNKNOWN
+
+
 def test_a_strike_that_was_never_seen_to_be_undone_is_a_hole() -> None:
     struck = STRUCK.replace("9.0  fault     healed   S1  bit=true", "")
     table = played(LOAD, before=struck)
@@ -221,6 +247,6 @@ def test_a_run_that_was_cut_off_proves_nothing() -> None:
 def test_the_worst_lag_counts_wherever_it_stands() -> None:
     lags = [
         f"{at_s} client lag load_generator lag_s={lag_s}"
-        for at_s, lag_s in ((1.1, 0.1), (1.2, 0.9), (1.3, 0.2))
+        for at_s, lag_s in ((1.1, 0.6), (1.2, 0.9), (1.3, 0.2))
     ]
     assert "late by 0.90 s" in judged(*lags).reason
