@@ -71,6 +71,8 @@ def test_a_guard_of_silence_may_condemn_a_node_that_stands_still() -> None:
     still = "2.4 decode-0 stage r1 stage=decode"
     line = about_node(3.5, "step_watchdog", actor="decode-0")
     assert judged(still, line, strikes=strikes, struck=struck).answer is Answer.HOLDS
+    just = still.replace("2.4", "2.5")  # half of its patience of 2 s
+    assert judged(just, line, strikes=strikes, struck=struck).answer is Answer.HOLDS
     assert judged(line, strikes=strikes, struck=struck).answer is Answer.HOLDS  # it never worked
     assert judged(WORKS, line, strikes=strikes, struck=struck).answer is Answer.VIOLATED
     assert judged(still, line).answer is Answer.VIOLATED  # no strike at all

@@ -25,12 +25,14 @@ def test_a_lone_request_that_is_refused_is_a_violation() -> None:
     finding = ORACLE.judge(history(table))
     assert finding.answer is Answer.VIOLATED
     assert "503 no" in finding.reason
+    assert finding.evidence == (0, 1)  # when it was sent and what it got
 
 
 def test_a_capacity_probe_that_hangs_is_a_violation() -> None:
     finding = ORACLE.judge(history(f"{LONE}{SENT} 5.2 run phase done"))
     assert finding.answer is Answer.VIOLATED
     assert finding.about == ("recover/capacity-1/0",)
+    assert finding.evidence == (2,)  # when it was sent
 
 
 def test_a_bound_that_did_not_elapse_is_not_a_violation() -> None:

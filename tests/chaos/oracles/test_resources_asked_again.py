@@ -71,6 +71,10 @@ def test_memory_leaks_when_each_round_adds_its_share_of_what_the_load_had_kept(
     assert told("decode-0/rss", values, usual=100.0).answer is answer
 
 
+def test_pages_that_stay_are_a_leak_also_where_nothing_more_was_taken_later() -> None:
+    assert told("decode-0/pages", (2, 2, 2, 2)).answer is Answer.VIOLATED
+
+
 def test_one_for_every_second_request_is_growth_however_much_is_kept() -> None:
     assert "grows with each round" in told("router/fds", (40, 41, 42, 43)).reason
 
