@@ -42,7 +42,7 @@ class EveryStrikeBites:
 
 def toothless(history: History, blow: Blow) -> str | None:
     """Why this strike proves nothing, or None."""
-    if blow.struck is None or blow.began_ns is None:
+    if blow.began_ns is None:
         return f"never began: its trigger did not come ({blow.spec.trigger})"
     if not blow.bit:
         return "began, and nothing shows that it took effect"

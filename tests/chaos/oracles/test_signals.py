@@ -58,6 +58,14 @@ def test_a_pinned_gauge_fires_and_a_rotating_one_does_not() -> None:
     assert moments(readings((1.0, 1), (1.3, 2), (1.5, 1)), pinned) == []
     assert moments(readings((1.0, 0), (1.3, 0), (1.5, 0)), pinned) == []
     assert moments(readings((1.0, 1), (1.3, 2), (1.6, 2), (1.8, 2)), pinned) == [1.8]
+    blind = "\n1.3 signal unreadable prefill-0/inflight"  # nobody knows what it was meanwhile
+    assert moments(readings((1.0, 1), (1.5, 1)) + blind, pinned) == []
+
+
+def test_what_is_read_from_the_moment_of_recovery_on_is_no_alert() -> None:
+    table = readings((1.0, 3), (1.5, 3))
+    assert moments(f"{table}\n1.51 run phase recover", HIGH) == [1.5]
+    assert moments(f"1.5 run phase recover\n{table}", HIGH) == []
 
 
 def test_a_probe_that_cannot_read_for_long_enough_fires_unreadable() -> None:

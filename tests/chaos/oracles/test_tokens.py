@@ -151,6 +151,12 @@ def test_pieces_are_counted_where_the_engine_tells_no_usage() -> None:
     pieces = "".join(f"1.{i} client tokens r1 text=x\n" for i in range(1, 4))
     load = f"1.0 client sent r1 tokens_max=2\n{pieces} 1.9 client broke r1 how=transport"
     assert "got 3 tokens" in ORACLE.judge(history(played(load))).reason
+    as_asked = history(played(load.replace("tokens_max=2", "tokens_max=3")), control=CONTROL)
+    assert "tokens" not in ORACLE.judge(as_asked).reason
+    counted = "1.0 client sent r1 tokens_max=2\n 1.9 client broke r1 how=transport usage=3"
+    assert "got 3 tokens" in ORACLE.judge(history(played(counted))).reason
+    refused = counted.replace("broke r1 how=transport", "refused r1 status=400")
+    assert "tokens" not in ORACLE.judge(history(played(refused), control=CONTROL)).reason
 
 
 def test_a_context_that_is_full_ends_a_reply_early_in_the_control_too() -> None:
@@ -182,6 +188,22 @@ def test_tokens_beyond_a_complete_reply_are_not_excused_by_an_error_after_them()
     assert ORACLE.judge(replied("abcdefghijkl", broke)).answer is Answer.HOLDS
 
 
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("abc", Answer.HOLDS),  # less than came in the control before that broke
+        ("abcdef", Answer.HOLDS),  # more
+        ("abX", Answer.VIOLATED),
+    ],
+)
+def test_half_a_reply_is_compared_with_half_a_reply(text: str, answer: Answer) -> None:
+    half = CONTROL.replace("abcdefghijkl", "abcd").replace(
+        "1.5  client    finished r1  finish_reason=length done=true", "1.5 client broke r1 how=cut"
+    )
+    broke = "1.5 client broke r1 how=transport"
+    assert ORACLE.judge(replied(text, broke, control=half)).answer is answer
+
+
 def test_a_round_that_was_asked_something_else_is_not_compared() -> None:
     first = "1.0 client sent r1 prompt_sha256=aa\n 1.2 client tokens r1 text=abcX\n" + END
     same = CONTROL.replace("sent     r1", "sent     r1 prompt_sha256=bb")
@@ -200,9 +222,9 @@ def test_a_reply_of_chance_is_not_compared_word_by_word() -> None:
 def test_on_a_stack_that_rounds_differently_only_what_was_asked_counts() -> None:
     rounding = replace(SPECIFICATION, deterministic=False)
     other = played(asked("abcX", 12, reason="stop"))
-    assert ORACLE.judge(history(other, control=CONTROL, specification=rounding)).answer is (
-        Answer.HOLDS
-    )
+    told = ORACLE.judge(history(other, control=CONTROL, specification=rounding))
+    assert told.answer is Answer.HOLDS
+    assert told.reason == "3 replies are as long as was asked"
     long = played(asked("abcX", 13))
     assert ORACLE.judge(history(long, control=CONTROL, specification=rounding)).answer is (
         Answer.VIOLATED
@@ -212,7 +234,7 @@ def test_on_a_stack_that_rounds_differently_only_what_was_asked_counts() -> None
 # --- the same prompt twice -----------------------------------------------------------------------
 
 
-def twice(alone: str, among: str) -> Answer:
+def twice(alone: str, among: str, *, deterministic: bool = True) -> Answer:
     load = f"""
         1.0 client sent     r1 prompt_sha256=aa tokens_max=12
         1.2 client tokens   r1 text={alone}
@@ -221,12 +243,15 @@ def twice(alone: str, among: str) -> Answer:
         1.7 client tokens   r2 text={among}
         1.8 client finished r2 finish_reason=length done=true
     """
-    return ORACLE.judge(history(played(load), control=played(load))).answer
+    planned = replace(SPECIFICATION, deterministic=deterministic)
+    same = history(played(load), control=played(load), specification=planned)
+    return ORACLE.judge(same).answer
 
 
 def test_the_same_prompt_gets_the_same_reply_whatever_the_control_got() -> None:
     assert twice("abcdefghijkl", "abcdefghijkl") is Answer.HOLDS
     assert twice("abcdefghijkl", "abcdefghijkX") is Answer.VIOLATED
+    assert twice("abcdefghijkl", "abcdefghijkX", deterministic=False) is Answer.HOLDS
 
 
 def test_what_was_asked_after_half_a_reply_is_not_known_where_prompts_are_not_told() -> None:
