@@ -43,6 +43,7 @@ def of_request(sent_s: float, end_s: float, node: str | None, tokens: str = "") 
         (4.0, 5.0, None, ["S1"], 4.0),
         (4.5, 5.0, None, ["S1"], 4.5),  # afterwards: what it left behind
         (5.5, 6.1, None, ["S2"], 6.0),  # one that came in time goes before one that is over
+        (4.5, 6.1, None, ["S2"], 6.0),  # ... in the last moment, too
         (4.4, 6.1, None, ["S1", "S2"], 4.4),  # one that came when it was late shares the charge
         (3.0, 7.0, None, ["S1", "S2"], 3.0),  # a later one does not start the clock again
         (3.0, 7.0, "decode-0", ["S1"], 3.0),  # the other one was on a node that it did not use
