@@ -9,6 +9,8 @@ from typing import Final
 TESTS: Final = (
     "tests/chaos/test_judge.py",
     "tests/chaos/test_case.py",
+    "tests/chaos/test_busy_machine.py",
+    "tests/chaos/test_verdict_words.py",
     "tests/chaos/test_together.py",
     "tests/chaos/test_histories.py",
     "tests/chaos/test_control.py",

@@ -17,6 +17,7 @@ from stack.node_process import NodeFailed
 
 ANSWER_MAX_S: Final = 30.0  # the first request compiles and connects
 _EVERY_S: Final = 0.5
+_NOTHING: Final = "nothing"
 _PROMPT: Final = "first light of a stack that has just been started"
 
 
@@ -48,12 +49,14 @@ class FirstLight:
             return 0.0
 
     def _answer(self, deadline_s: float) -> None:
-        said = "nothing"
+        said = _NOTHING
         while time.monotonic() < deadline_s:
             try:
                 status, said = self._ask(min(ANSWER_MAX_S, deadline_s - time.monotonic()))
                 if status == HTTPStatus.OK:
                     return
+            except TimeoutError as error:  # our own bound does not unsay what it said before
+                said = repr(error) if said == _NOTHING else said
             except (OSError, http.client.HTTPException) as error:
                 said = repr(error)
             time.sleep(_EVERY_S)

@@ -84,7 +84,10 @@ def test_a_trap_is_laid_before_the_load_is_sent_however_long_that_takes() -> Non
 
 def test_a_trap_that_waits_for_its_trigger_is_laid_when_that_comes() -> None:
     notes: list[str] = []
-    clients = FakeClients(taken=lambda request: notes.append(f"{request.request_id} is sent"))
+    clients = FakeClients(
+        hangs=frozenset({"r0"}),  # nothing is over before the strike has come
+        taken=lambda request: notes.append(f"{request.request_id} is sent"),
+    )
     trap = FakeTrap(FakeFault("trap", notes))
     planned = experiment(Strike(trap, Entering("r0", Stage.TRANSFER), for_s=0.1))
     run(planned, FakeStack(clients), run_control(planned, FakeStack()))

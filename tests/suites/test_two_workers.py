@@ -23,7 +23,7 @@ def test_two_workers_have_a_stack_each_and_their_verdicts_stand_in_one_matrix(
         assert len(re.findall(rf"(?m)^=+ {title} =+$", ran.output)) == 1, ran.output
     assert "2 of 126 cells" in ran.output
     histories = [history_file.read(file) for file in ran.histories]
-    assert sorted(one.specification.name for one in histories) == sorted(ran.passed)
-    told = {str(judge(one)[0]) for one in histories}
-    assert all(verdict in ran.output for verdict in told)
+    for name in ran.passed:  # one that a busy machine left undecided was played again
+        told = [str(judge(one)[0]) for one in histories if one.specification.name == name]
+        assert any(verdict in ran.output for verdict in told), (name, told)
     assert (tmp_path / "allure-results" / "environment.properties").exists()

@@ -80,4 +80,4 @@ def test_a_router_that_refuses_is_quoted() -> None:
         serving(lambda _: (200, b"")) as prefill,
         pytest.raises(NodeFailed, match="it said last: 503 no"),
     ):
-        light(url, prefill).wait(0.3)
+        light(url, prefill).wait(1.5)
