@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from chaos.accusation import Accusation, accusations
+from chaos.accusation import Accusation, accusations, unproven
 from chaos.blow import Blow, blows
 from chaos.clock import ns
 from chaos.deaths import NOTICED_S, Deaths
@@ -14,19 +14,14 @@ from chaos.detection import Detected, Detections
 from chaos.facts import Facts, outcome
 from chaos.fate import Fate, State, fates
 from chaos.history import History
-from chaos.oracles import affinity, recovery, resources, signals
+from chaos.oracles import resources, signals
+from chaos.oracles.accuser import Accuser
 from chaos.oracles.completeness import failed, holes, holes_of_one, of_the_machine
 from chaos.oracles.vacuity import toothless, unsure
 from chaos.verdict import FAULT_FREE, Outcome, Verdict
 
 OPEN = frozenset({State.CAUGHT, State.OVERRAN, State.HUNG})  # affected: somebody must answer
 LATE = frozenset({State.OVERRAN, State.HUNG})
-# The worse of these hides what is not known about the better: who does not serve holds pages, too.
-PROOFS = (
-    (Outcome.NOT_RECOVERED, recovery.unproven),
-    (Outcome.LEAKED, resources.unproven),
-    (Outcome.MISROUTED, affinity.unproven),
-)
 # What a stack that got no core in time may look like.
 BY_LATENESS = frozenset(
     {Outcome.TOLERATED, Outcome.CAUGHT, Outcome.SURFACED, Outcome.FALSE_ALARM, Outcome.NO_OP}
@@ -103,14 +98,18 @@ class Case:
 
 
 def cases(
-    history: History, control: Verdict | None = None, *, as_control: bool = False
+    history: History,
+    accusers: Sequence[Accuser],
+    control: Verdict | None = None,
+    *,
+    as_control: bool = False,
 ) -> tuple[Case, ...]:
     """One case per strike that was planned; one more, fault-free, when there was none, or when
     something happened that no strike can be charged with.
 
     `control`: the verdict of one that was not tolerated. Nothing may be compared with it.
     """
-    evidence = _Evidence(history, control, as_control)
+    evidence = _Evidence(history, accusers, control, as_control)
     mine = tuple(evidence.case(one) for one in evidence.blows)
     stray = evidence.case(None)
     return (*mine, stray) if not mine or stray.happened else mine
@@ -119,16 +118,22 @@ def cases(
 class _Evidence:
     """What all oracles found in one history, once."""
 
-    def __init__(self, history: History, control: Verdict | None, as_control: bool) -> None:  # noqa: FBT001 - a fact
+    def __init__(
+        self,
+        history: History,
+        accusers: Sequence[Accuser],
+        control: Verdict | None,
+        as_control: bool,  # noqa: FBT001 - a fact
+    ) -> None:
         self._history = history
         self.blows = blows(history)
-        self._accusations = accusations(history)
+        self._accusations = accusations(history, accusers)
         self._fates = _by_strike(history, self._accusations[Outcome.FALSE_ALARM])
         self._detections = Detections(history)
-        unread = dict[Outcome, str]() if as_control else self._unread()
+        unread = dict[str, str]() if as_control else self._unread(accusers)
         self._holes = (*_holes(history, control), *unread.values())
         # A page that was not read in time is the machine's, too: the stack did serve again.
-        late = {unread.get(Outcome.LEAKED), *of_the_machine(history)}
+        late = {unread.get(resources.NAME), *of_the_machine(history)}
         if control and control.of_machine:
             late.add(_no_reference(control))
         self._made_by_machine = frozenset(late)
@@ -168,17 +173,15 @@ class _Evidence:
         why = unsure(self._history, blow) if blow and blow.bit else None
         return (why,) if why else ()
 
-    def _unread(self) -> dict[Outcome, str]:
-        """What would have to be seen of a stack that did recover, and was not. A control need not
-        show it: what a run is compared with is looked for when it is compared."""
-        whys: dict[Outcome, str] = {}
-        for worse, look in PROOFS:
-            if self._accusations[worse]:
-                if worse is Outcome.NOT_RECOVERED:
-                    break
-            elif why := look(self._history):
-                whys[worse] = why
-        return whys
+    def _unread(self, accusers: Sequence[Accuser]) -> dict[str, str]:
+        """What would have to be seen of a stack that did recover, and was not, by the oracle that
+        looks for it. Who does not serve holds pages, too: then nothing more is asked. A control
+        need not show it: what a run is compared with is looked for when it is compared."""
+        if self._accusations[Outcome.NOT_RECOVERED]:
+            return {}
+        open_ = [one for one in accusers if not self._accusations[one.outcome]]
+        whys = {one.name: unproven(self._history, one) for one in open_}
+        return {name: why for name, why in whys.items() if why}
 
     def _blind(self, detected: Detected) -> tuple[str, ...]:
         """Silence may be claimed only by somebody who looked at everything that was declared."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from chaos.accusation import Accusation
+from chaos.accusation import Accusation, OracleFailed
+from chaos.accusers import OURS
 from chaos.case import LATE, Case, cases
 from chaos.clock import seconds
 from chaos.contracts import Oracle
@@ -15,19 +16,12 @@ from chaos.facts import outcome
 from chaos.fate import Fate
 from chaos.garbage import uncollected
 from chaos.history import History
-from chaos.oracles.affinity import KeysStay
+from chaos.oracles.accuser import Accuser
 from chaos.oracles.completeness import NothingIsMissing
-from chaos.oracles.departures import WhoLeftIsLetGo
-from chaos.oracles.endings import EndingsAreHonest
-from chaos.oracles.false_alarm import NobodyIsCondemned
 from chaos.oracles.liveness import EveryRequestSettles
-from chaos.oracles.recovery import ItServesAgain
-from chaos.oracles.resources import ResourcesReturn
 from chaos.oracles.signals import AlertsAreEvaluated
 from chaos.oracles.symptom import sentence, unknown
-from chaos.oracles.tokens import RepliesAreTheControls
 from chaos.oracles.vacuity import EveryStrikeBites
-from chaos.stage import Stage
 from chaos.verdict import CONTROL, FAULT_FREE, Finding, Outcome, Verdict
 
 NAMED_MAX = 5
@@ -37,36 +31,31 @@ ORACLES: tuple[Oracle, ...] = (
     NothingIsMissing(),
     EveryStrikeBites(),
     EveryRequestSettles(),
-    EndingsAreHonest(),
-    RepliesAreTheControls(),
-    KeysStay(),
-    ResourcesReturn(),
-    WhoLeftIsLetGo(),
-    ItServesAgain(),
+    *OURS,
     AlertsAreEvaluated(),
-    NobodyIsCondemned(),
 )
 
 
-def judge(history: History) -> tuple[Verdict, ...]:
+def judge(history: History, accusers: Sequence[Accuser] = OURS) -> tuple[Verdict, ...]:
     """One verdict per strike, in the order of the specification.
 
     Without strikes there is one, "fault-free". With strikes it is added when something happened
     that none of them can be charged with. The control is an experiment, too: where it was not
     tolerated it is no reference, and the others are UNKNOWN. Its own verdict stands first, unless
     that is UNKNOWN, too: then all that is known is the reason, which is the others' as well. An
-    oracle that fails is UNKNOWN for all of them.
+    oracle that fails is UNKNOWN for all of them. `accusers`: see `chaos.accusers.everyone`.
     """
     try:
         with uncollected():
-            control = flawed(history.control) if history.control else None
-            told = [_verdict(one) for one in cases(history, control)]
+            control = flawed(history.control, accusers) if history.control else None
+            told = [_verdict(one) for one in cases(history, accusers, control)]
             first = [control] if control and control.outcome is not Outcome.UNKNOWN else []
             whole = [_after_deaths(one, history) for one in told]
             return (*first, *(_unpromised(one, history) for one in whole))
     except Exception as error:  # noqa: BLE001 - the oracle is under suspicion, not the stack
         strikes = [one.strike for one in history.specification.strikes] or [FAULT_FREE]
-        why = f"an oracle failed: {error!r}"
+        told = str(error) if isinstance(error, OracleFailed) else repr(error)
+        why = f"an oracle failed: {told}"
         return tuple(Verdict(one, Outcome.UNKNOWN, why) for one in strikes)
 
 
@@ -82,9 +71,9 @@ def _finding(oracle: Oracle, history: History) -> Finding:
         return unknown(oracle.name, f"the oracle failed: {error!r}")
 
 
-def flawed(control: History) -> Verdict | None:
+def flawed(control: History, accusers: Sequence[Accuser] = OURS) -> Verdict | None:
     """A control's own verdict, where that is any but TOLERATED."""
-    told = (_verdict(one) for one in cases(control, as_control=True))
+    told = (_verdict(one) for one in cases(control, accusers, as_control=True))
     bad = next((one for one in told if one.outcome is not Outcome.TOLERATED), None)
     if bad is None:
         return None
@@ -191,7 +180,7 @@ def _accused(case: Case, result: Outcome) -> Verdict:
         by=symptoms[0].by,
         evidence=tuple(sorted({seq for one in symptoms for seq in one.evidence})),
         after_s=max(0.0, seconds(max(one.at_ns for one in symptoms) - case.since_ns)),
-        stage=stood or _WHERE[result].value,
+        stage=stood or told[0].where.value,
         about=tuple(dict.fromkeys((*_ids(touched), *(one.about for one in symptoms)))),
         together=tuple(together),
     )
@@ -242,15 +231,6 @@ def _sentence(fate: Fate) -> str:
 def _ids(some: Sequence[Fate]) -> tuple[str, ...]:
     return tuple(one.life.request_id for one in some)
 
-
-# Where it went wrong when no request shows it by where it stood.
-_WHERE: Mapping[Outcome, Stage] = {
-    Outcome.WRONG: Stage.ENDING,
-    Outcome.NOT_RECOVERED: Stage.LIFECYCLE,
-    Outcome.MISROUTED: Stage.DISPATCH,
-    Outcome.LEAKED: Stage.CLEANUP,
-    Outcome.FALSE_ALARM: Stage.OBSERVERS,
-}
 
 _TOLD: Mapping[Outcome, Callable[[Case, Outcome], Verdict]] = {
     Outcome.UNKNOWN: _unknown,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NoReturn
 
+from chaos.accusers import everyone
 from chaos.arena import Arena, Wanted
 from chaos.calibration import calibrated, paced
 from chaos.comparison import Comparison, Expected, key_of
@@ -16,6 +17,7 @@ from chaos.experiment import Entering, Experiment, Strike
 from chaos.history import History
 from chaos.homes import keys_on
 from chaos.judge import findings, judge
+from chaos.oracles.accuser import Accuser
 from chaos.oracles.recovery import ItServesAgain
 from chaos.oracles.resources import ResourcesReturn
 from chaos.reports.failure import failure_text
@@ -91,8 +93,11 @@ class Play:
         allowed: Sequence[Allowed] = (TOLERATED,),
         alerts: Sequence[Alert] = (),
         budgets: Budgets | None = None,
+        oracles: Sequence[Accuser] = (),
     ) -> tuple[Verdict, ...]:
+        """`oracles` judge beside ours and the installed ones; what they see counts as much."""
         __tracebackhide__ = True  # a refused verdict speaks for itself: pytest shows the suite
+        accusers = everyone(oracles)
         experiment = Experiment(
             name=self.name,
             seed=self.seed,
@@ -102,18 +107,18 @@ class Play:
             alerts=(*self.alerts, *alerts),
             allowed=tuple(allowed),
         )
-        played = self._run(experiment)
+        played = self._run(experiment, accusers)
         for _ in range(AGAIN_MAX):
             if not _may_be_played_again(played):
                 break
             self._tell(played, self.undecided)
-            played = self._run(experiment)
+            played = self._run(experiment, accusers)
         self.played.append(played)
         self._tell(played, self.finished)
         self._demand(played)
         return played.verdicts
 
-    def _run(self, experiment: Experiment) -> Played:
+    def _run(self, experiment: Experiment, accusers: Sequence[Accuser]) -> Played:
         stack = self.arena.stack(self.wanted)
         self._skip_without_abilities(stack, experiment.strikes)
         if not isinstance(stack, Paced):
@@ -125,7 +130,7 @@ class Play:
             experiment = replace(experiment, budgets=budgets)
         file = self._next_file()
         history = run(experiment, stack, control, keep=file)
-        verdicts = judge(history)
+        verdicts = judge(history, accusers)
         number = len(self.played) + 1
         comparison = self.expected.compare(number, verdicts, experiment.allowed)
         comparison = comparison.accepting() if self.accept else comparison

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from chaos.commands.bad_input import BadInput
 from chaos.commands.history_source import load
+from chaos.commands.oracles import accusers
 from chaos.history import History
 from chaos.judge import judge
 from chaos.reports.failure import failure_text
@@ -35,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     """0: the verdicts are the expected or allowed ones; 1: they are not."""
     history = load(arguments.file)
     expected = None if arguments.expect is None else expectation(arguments.expect)
-    verdicts = judge(history)
+    verdicts = judge(history, accusers())
     print(list_text(judged(history, verdicts)))
     if arguments.timeline is not None:
         _draw(arguments.timeline, history, verdicts)

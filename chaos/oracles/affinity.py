@@ -13,7 +13,7 @@ from chaos.history import History
 from chaos.life import Life
 from chaos.oracles.symptom import Symptom, holds, unknown, violated
 from chaos.stage import FaultKind, Stage
-from chaos.verdict import Finding
+from chaos.verdict import Finding, Outcome
 
 STICKY = "sticky_sessions"  # the guard that moves a key
 NOTICES = "router_health"  # the guard that tells it that a worker is dead
@@ -40,6 +40,8 @@ class KeysStay:
     """
 
     name: str = "affinity"
+    outcome: Outcome = Outcome.MISROUTED
+    stage: Stage = Stage.DISPATCH
 
     def judge(self, history: History) -> Finding:
         keyed = _keyed(history)
@@ -50,6 +52,12 @@ class KeysStay:
         if bad := symptoms(history):
             return violated(self.name, bad)
         return holds(self.name, f"{len({one.routing_key for one in keyed})} keys kept their worker")
+
+    def symptoms(self, history: History) -> tuple[Symptom, ...]:
+        return symptoms(history)
+
+    def unproven(self, history: History) -> str | None:
+        return unproven(history)
 
 
 @dataclass(frozen=True, slots=True)

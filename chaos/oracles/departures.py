@@ -9,7 +9,8 @@ from chaos.departure import departures
 from chaos.event import Kind
 from chaos.history import History
 from chaos.oracles.symptom import Symptom, holds, unknown, violated
-from chaos.verdict import Finding
+from chaos.stage import Stage
+from chaos.verdict import Finding, Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,8 @@ class WhoLeftIsLetGo:
     """
 
     name: str = "departures"
+    outcome: Outcome = Outcome.LEAKED
+    stage: Stage = Stage.CLEANUP
 
     def judge(self, history: History) -> Finding:
         if not (count := len(history.of(Kind.CANCELLED))):
@@ -28,6 +31,12 @@ class WhoLeftIsLetGo:
         if bad := symptoms(history):
             return violated(self.name, bad)
         return holds(self.name, f"{count} clients left, and nothing of theirs was kept")
+
+    def symptoms(self, history: History) -> tuple[Symptom, ...]:
+        return symptoms(history)
+
+    def unproven(self, history: History) -> None:
+        """What `resources` could not read is told by it."""
 
 
 def symptoms(history: History) -> tuple[Symptom, ...]:

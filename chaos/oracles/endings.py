@@ -9,7 +9,8 @@ from chaos.event import Event, Kind
 from chaos.history import History
 from chaos.life import Life
 from chaos.oracles.symptom import Symptom, holds, unknown, violated
-from chaos.verdict import Finding
+from chaos.stage import Stage
+from chaos.verdict import Finding, Outcome
 
 ERROR_BODIES = ('{"error"', '{"object":"error"', '{"object": "error"')
 
@@ -25,6 +26,8 @@ class EndingsAreHonest:
     """
 
     name: str = "endings"
+    outcome: Outcome = Outcome.WRONG
+    stage: Stage = Stage.ENDING
 
     def judge(self, history: History) -> Finding:
         settled = [one for one in history.lives.values() if one.settled is not None]
@@ -33,6 +36,12 @@ class EndingsAreHonest:
         if bad := symptoms(history):
             return violated(self.name, bad)
         return holds(self.name, f"all {len(settled)} endings say what happened")
+
+    def symptoms(self, history: History) -> tuple[Symptom, ...]:
+        return symptoms(history)
+
+    def unproven(self, history: History) -> None:
+        """Every reply is looked at."""
 
 
 def symptoms(history: History) -> tuple[Symptom, ...]:

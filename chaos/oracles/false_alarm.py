@@ -21,8 +21,8 @@ from chaos.guard_duty import AT_THE_DOOR, OF_A_NODE, OF_CLEANUP, OF_SILENCE, OF_
 from chaos.history import History
 from chaos.life import Life
 from chaos.oracles.symptom import Symptom, holds, unknown, violated
-from chaos.stage import WORK
-from chaos.verdict import Finding
+from chaos.stage import WORK, Stage
+from chaos.verdict import Finding, Outcome
 
 UNHEALTHY = 500.0  # a health page's reading is its status code
 
@@ -55,6 +55,8 @@ class NobodyIsCondemned:
     """
 
     name: str = "false alarm"
+    outcome: Outcome = Outcome.FALSE_ALARM
+    stage: Stage = Stage.OBSERVERS
 
     def judge(self, history: History) -> Finding:
         if not history.lives:
@@ -63,6 +65,12 @@ class NobodyIsCondemned:
             return violated(self.name, bad)
         spoken = len(history.of(Kind.GUARD))
         return holds(self.name, f"guards spoke {spoken} times, and condemned no progress")
+
+    def symptoms(self, history: History) -> tuple[Symptom, ...]:
+        return symptoms(history)
+
+    def unproven(self, history: History) -> None:
+        """A guard that did not speak condemned nobody."""
 
 
 def symptoms(history: History) -> tuple[Symptom, ...]:

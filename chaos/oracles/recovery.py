@@ -10,7 +10,8 @@ from chaos.history import History
 from chaos.life import RECOVER, Life
 from chaos.oracles.symptom import Symptom, holds, unknown, violated
 from chaos.rounds import BURST
-from chaos.verdict import Finding
+from chaos.stage import Stage
+from chaos.verdict import Finding, Outcome
 
 LONE = f"{RECOVER}lone"
 CAPACITY = f"{RECOVER}capacity-"
@@ -28,6 +29,8 @@ class ItServesAgain:
     """
 
     name: str = "recovery"
+    outcome: Outcome = Outcome.NOT_RECOVERED
+    stage: Stage = Stage.LIFECYCLE
 
     def judge(self, history: History) -> Finding:
         if bad := symptoms(history):
@@ -35,6 +38,12 @@ class ItServesAgain:
         if why := unproven(history):
             return unknown(self.name, why)
         return holds(self.name, f"it served {len(_probes(history))} requests after healing")
+
+    def symptoms(self, history: History) -> tuple[Symptom, ...]:
+        return symptoms(history)
+
+    def unproven(self, history: History) -> str | None:
+        return unproven(history)
 
 
 def symptoms(history: History) -> tuple[Symptom, ...]:

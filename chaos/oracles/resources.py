@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from chaos.baseline import (
     PER_REQUEST,
@@ -19,7 +20,10 @@ from chaos.event import Event, Kind
 from chaos.history import History
 from chaos.oracles.symptom import NAMED_MAX, Symptom, holds, unknown, violated
 from chaos.rounds import BURST, ROUND, ROUNDS, burst, rounds
-from chaos.verdict import Finding
+from chaos.stage import Stage
+from chaos.verdict import Finding, Outcome
+
+NAME: Final = "resources"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +34,9 @@ class ResourcesReturn:
     is stuck. What is compared is two idle moments of one stack, with the same load between them.
     """
 
-    name: str = "resources"
+    name: str = NAME
+    outcome: Outcome = Outcome.LEAKED
+    stage: Stage = Stage.CLEANUP
 
     def judge(self, history: History) -> Finding:
         if history.phase_ns("recover") is None:
@@ -41,6 +47,12 @@ class ResourcesReturn:
             return unknown(self.name, why, (*unread(history), *missing(history)))
         known = len(_baseline(history).names)
         return holds(self.name, f"all {known} resources are back, or serve again")
+
+    def symptoms(self, history: History) -> tuple[Symptom, ...]:
+        return symptoms(history)
+
+    def unproven(self, history: History) -> str | None:
+        return unproven(history)
 
 
 def symptoms(history: History) -> tuple[Symptom, ...]:

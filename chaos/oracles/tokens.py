@@ -11,7 +11,8 @@ from chaos.event import Kind
 from chaos.history import History
 from chaos.life import Life
 from chaos.oracles.symptom import Symptom, holds, unknown, violated
-from chaos.verdict import Finding
+from chaos.stage import Stage
+from chaos.verdict import Finding, Outcome
 
 OTHERS_CHARS = 8  # so many equal characters are no chance: they are another request's reply
 
@@ -34,6 +35,8 @@ class RepliesAreTheControls:
     """
 
     name: str = "tokens"
+    outcome: Outcome = Outcome.WRONG
+    stage: Stage = Stage.ENDING
 
     def judge(self, history: History) -> Finding:
         if bad := symptoms(history):
@@ -46,6 +49,12 @@ class RepliesAreTheControls:
         if not history.specification.deterministic:
             return holds(self.name, f"{len(history.lives)} replies are as long as was asked")
         return holds(self.name, f"{len(compared)} replies are the control's")
+
+    def symptoms(self, history: History) -> tuple[Symptom, ...]:
+        return symptoms(history)
+
+    def unproven(self, history: History) -> None:
+        """Without a control nothing is proven at all: see `completeness`."""
 
 
 def symptoms(history: History) -> tuple[Symptom, ...]:

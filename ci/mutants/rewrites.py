@@ -58,7 +58,7 @@ def statements(node: ast.stmt) -> Iterator[Rewrite]:
             yield "empty return", node, "return ()"
         case ast.Return(value=ast.Call(func=ast.Name(id="tuple"))):
             yield "empty return", node, "return ()"
-        case ast.Expr(value=value) if not _is_text(value):
+        case ast.Expr(value=value) if not _says_nothing(value):
             yield "dropped line", node, "pass"
         case ast.AugAssign() | ast.Continue() | ast.Break():
             yield "dropped line", node, "pass"
@@ -93,5 +93,6 @@ def _next(members: tuple[str, ...], name: str) -> str:
     return members[(members.index(name) + 1) % len(members)]
 
 
-def _is_text(value: ast.expr) -> bool:
-    return isinstance(value, ast.Constant) and isinstance(value.value, str)
+def _says_nothing(value: ast.expr) -> bool:
+    """A docstring, or the `...` of a protocol."""
+    return isinstance(value, ast.Constant) and (value.value is ... or isinstance(value.value, str))

@@ -22,6 +22,7 @@ TESTS: Final = (
     "tests/chaos/test_baseline.py",
     "tests/chaos/test_facts.py",
     "tests/chaos/test_fate.py",
+    "tests/chaos/test_accusers.py",
     "tests/chaos/second_opinion",
 )
 DECIDING: Final = (

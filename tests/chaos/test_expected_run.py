@@ -84,7 +84,7 @@ class Toy:
         told = {"test_caught": [BY_A], "test_twice": [BY_A, BY_A], **verdicts}
         self.verdicts.update({name: cycle(plays) for name, plays in told.items()})
 
-    def judge(self, history: History) -> tuple[Verdict, ...]:
+    def judge(self, history: History, _accusers: object) -> tuple[Verdict, ...]:
         return tuple(
             Verdict(strike, Outcome[word], "as told", by=by or None, of_machine=by == "machine")
             for strike, word, by in next(self.verdicts[history.specification.name])

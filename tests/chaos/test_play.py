@@ -21,6 +21,7 @@ from chaos.traits import Pace
 from chaos.verdict import TOLERATED, Allowed, NotProven, Outcome
 from faults.network import Stall
 from tests.chaos.fake_stack import Crowd, FakeClients, FakeFault, FakeStack
+from tests.chaos.test_accusers import Told
 
 SHORT = Budgets(service_s=0.2, settle_s=0.4, detect_s=0.3, heal_s=1.0, converge_s=0.6, recover_s=1)
 HANGS_WHEN_STRUCK = Strike(FakeFault(), for_s=0.6)
@@ -108,6 +109,22 @@ def test_the_same_hang_passes_where_the_specification_expects_it(
     silent = Allowed(Outcome.SILENT)
     verdicts = play(Crowd(), [HANGS_WHEN_STRUCK], allowed=[silent], budgets=SHORT)
     assert verdicts[0].about == ("r1",)
+
+
+def test_an_oracle_of_the_suites_own_makes_it_red(play: Play) -> None:
+    calm = [Strike(FakeFault(), for_s=0.1)]
+    load = Crowd(due_s=0.2)
+    assert play(load, calm, budgets=SHORT, oracles=[Told(about=())])[0].outcome is Outcome.TOLERATED
+    with pytest.raises(AssertionError, match=r"^WRONG, not allowed: .*r1 has a spelling mistake"):
+        play(load, calm, budgets=SHORT, oracles=[Told()])
+
+
+def test_what_is_no_oracle_is_refused_before_anything_is_played(
+    play: Play, launches: Launches
+) -> None:
+    with pytest.raises(ValueError, match="outcome: expected one of WRONG"):
+        play(Crowd(), oracles=[Told(outcome=Outcome.CAUGHT)])
+    assert launches.started == 0
 
 
 def test_a_fault_that_does_not_bite_is_broken_and_not_failed(play: Play) -> None:

@@ -56,7 +56,7 @@ def judging(monkeypatch: pytest.MonkeyPatch) -> Judging:
     def verdicts(*told: tuple[Verdict, ...]) -> None:
         coming: Iterator[tuple[Verdict, ...]] = iter(told)
 
-        def judge(_: History) -> tuple[Verdict, ...]:
+        def judge(_: History, _accusers: object) -> tuple[Verdict, ...]:
             return next(coming)
 
         monkeypatch.setattr(playing, "judge", judge)

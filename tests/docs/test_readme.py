@@ -17,9 +17,10 @@ import pytest
 
 import kernels.__main__
 from chaos.__main__ import COMMANDS
-from chaos.contracts import Fault, Oracle
-from chaos.judge import findings
-from chaos.verdict import Answer
+from chaos.accusers import everyone
+from chaos.contracts import Fault
+from chaos.judge import judge
+from chaos.verdict import Outcome
 from tests.chaos.table import CONTROL, history, played
 from tests.docs.page import ROOT, Page, imports_of, missing, modules
 from tests.faults.toy_stack import ToyStack
@@ -103,21 +104,25 @@ def test_the_fault_does_not_claim_what_did_not_happen(fault: Fault) -> None:
         assert not proof.read().bit
 
 
+REFUSED = "1.0 client sent r1\n 1.2 client refused r1 status=503"
+
+
 @pytest.mark.parametrize(
-    ("table", "answer"),
+    ("table", "outcome", "why"),
     [
-        (CONTROL, Answer.HOLDS),
-        (played("1.0 client sent r1\n 1.2 client refused r1 status=503"), Answer.VIOLATED),
-        ("0.0 run phase steady\n 3.0 run phase done", Answer.UNKNOWN),
+        (CONTROL, Outcome.TOLERATED, "none of 1 requests was affected"),
+        (played(REFUSED), Outcome.WRONG, "r1 was refused"),
+        ("0.0 run phase steady\n 3.0 run phase done", Outcome.UNKNOWN, "no request was sent"),
     ],
 )
-def test_the_oracle_answers_on_histories_by_hand(
-    table: str, answer: Answer, tmp_path: Path
+def test_the_oracle_makes_a_verdict_of_histories_by_hand(
+    table: str, outcome: Outcome, why: str, tmp_path: Path
 ) -> None:
-    oracle = cast("Oracle", module_of(WRITE[2], tmp_path).NobodyIsRefused())
-    (finding,) = findings(history(table), [oracle])
-    assert finding.answer is answer
-    assert finding.about == (("r1",) if answer is Answer.VIOLATED else ())
+    oracle = module_of(WRITE[2], tmp_path).NobodyIsRefused()
+    (verdict,) = judge(history(table), everyone([oracle]))
+    assert (verdict.outcome, why in verdict.reason) == (outcome, True), verdict
+    (without,) = judge(history(played(REFUSED)))
+    assert without.outcome is Outcome.CAUGHT  # an honest error, as far as we know
 
 
 def test_every_path_that_is_named_exists() -> None:

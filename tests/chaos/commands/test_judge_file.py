@@ -24,8 +24,8 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def saying(verdict: Verdict) -> Callable[[History], tuple[Verdict, ...]]:
-    def judge(_history: History) -> tuple[Verdict, ...]:
+def saying(verdict: Verdict) -> Callable[[History, object], tuple[Verdict, ...]]:
+    def judge(_history: History, _accusers: object) -> tuple[Verdict, ...]:
         return (verdict,)
 
     return judge
