@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -66,7 +67,7 @@ class Fate:
         ended = self.guard or self.life.settled
         entered = [
             one
-            for one in self.life.stages
+            for one in _forward(self.life.stages)
             if one.stage is not Stage.CLEANUP
             and one.at_ns <= self.bound_ns
             and (ended is None or one.seq < ended.seq)
@@ -78,6 +79,17 @@ class Fate:
             stays = [ends[index] - one.at_ns for index, one in enumerate(entered)]
             return entered[stays.index(max(stays))]
         return entered[-1] if entered else None
+
+
+def _forward(stages: Sequence[Event]) -> Iterator[Event]:
+    """Marks of two processes cross: prefill's word that it has handed a request over may come when
+    that decodes already, and does not take it back."""
+    decoding: set[int | None] = set()  # attempts
+    for one in stages:
+        if one.stage is Stage.DECODE:
+            decoding.add(one.attempt)
+        if one.stage is not Stage.HANDOVER or one.attempt not in decoding:
+            yield one
 
 
 def fates(history: History) -> tuple[Fate, ...]:

@@ -86,7 +86,7 @@ class EmbeddedStack:
         before = process.tree()  # the front and its engine: a crash takes one of them first
 
         def same() -> bool:
-            return all(one.alive for one in before)
+            return all(one.alive and not one.exiting for one in before)
 
         ours = process.dying_for_us() if failpoint.action == "crash" else nullcontext()
         with ours:

@@ -238,12 +238,17 @@ class NodeProcess:
         victims += [one for one in group_members(process.pid) if one not in victims]
         if grace_s and process.signal(first):
             wait_exit(process, grace_s)
-        for victim in victims:
-            victim.signal(signal.SIGKILL)
-        left = wait_all_exit(victims, _KILL_MAX_S)
-        if left:
-            raise NodeFailed(f"{self.name}: pid {[one.pid for one in left]} survived SIGKILL")
-        return victims
+        ended: list[ProcessId] = []
+        while victims:
+            for victim in victims:
+                victim.signal(signal.SIGKILL)
+            left = wait_all_exit(victims, _KILL_MAX_S)
+            if left:
+                raise NodeFailed(f"{self.name}: pid {[one.pid for one in left]} survived SIGKILL")
+            ended += victims
+            # What one of them forked while we looked is alone now, and has its sockets.
+            victims = group_members(process.pid)
+        return ended
 
     def _supervise(self) -> None:
         while not self._closing.is_set():

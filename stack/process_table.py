@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PROC = Path("/proc")
+_PF_EXITING = 0x4  # linux/sched.h: set before a process's files are closed
 _ESTABLISHED = "01"  # /proc/net/tcp, column "st"
 
 
@@ -27,6 +28,15 @@ class ProcessId:
         """Zombies are dead: they run nothing and hold nothing."""
         status = _stat(self.pid)
         return status is not None and status.start_ticks == self.start_ticks and status.runs
+
+    @property
+    def exiting(self) -> bool:
+        """The kernel takes it down: its peers may have seen its sockets closed, and it is no zombie
+        yet. It never runs again."""
+        status = _stat(self.pid)
+        if status is None or status.start_ticks != self.start_ticks:
+            return False
+        return bool(status.flags & _PF_EXITING)
 
     @property
     def state(self) -> str:
@@ -69,6 +79,7 @@ class _Stat:
     state: str
     parent: int
     group: int
+    flags: int  # PF_* of linux/sched.h
     threads: int
     start_ticks: int
     exit_status: int  # as wait() tells it; of a zombie only, and 0 where we may not know
@@ -86,7 +97,7 @@ def _stat(pid: int) -> _Stat | None:
         return None
     # The command may contain spaces and parentheses; the fields begin after its last one.
     fields = text.rpartition(")")[2].split()
-    return _Stat(fields[0], *(int(fields[index]) for index in (1, 2, 17, 19, 49)))
+    return _Stat(fields[0], *(int(fields[index]) for index in (1, 2, 6, 17, 19, 49)))
 
 
 def _threads(pid: int) -> list[str]:

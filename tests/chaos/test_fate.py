@@ -97,6 +97,15 @@ def test_an_answer_that_came_late_stood_where_it_stayed_longest_until_its_end() 
     assert (verdict.outcome, verdict.stage) == (Outcome.SILENT, "transfer")
 
 
+def test_prefills_late_word_of_the_handover_does_not_take_a_request_back() -> None:
+    decodes = "1.2 decode-0 stage r1 stage=decode attempt=7\n"
+    late = "1.3 prefill-0 stage r1 stage=handover attempt=7\n"
+    assert one(SENT + decodes + late).stage == "decode"
+    assert one(SENT + late + decodes.replace("1.2", "1.4")).stage == "decode"
+    again = late.replace("attempt=7", "attempt=8")  # a router that tries again
+    assert one(SENT + decodes + again).stage == "handover"
+
+
 def test_an_answer_within_the_delay_stood_where_it_stayed_longest() -> None:
     stages = (
         "1.1 prefill-0 stage r1 stage=transfer attempt=7\n 3.3 decode-0 stage r1 stage=decode\n"

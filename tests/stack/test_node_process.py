@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from stack import freezer
+from stack import freezer, node_process
 from stack.guardian import Guardian
 from stack.node_process import NodeFailed, NodeProcess
-from stack.process_table import ProcessId
+from stack.process_table import ProcessId, group_members
 from tests.stack.script import DEAF, WITH_CHILD, Script
 from tests.stack.until import until
 
@@ -101,6 +101,29 @@ def test_a_killed_node_stays_down_until_it_is_restarted(
     first = running(node)
     first.signal(signal.SIGKILL)
     until("it is watched again", lambda: node.process not in (None, first))
+
+
+def test_what_was_forked_while_we_looked_is_ended_too(
+    make: Make, guardian: Guardian, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else it keeps the node's ports, and the node cannot be started again."""
+    node = make(Script(guardian, tmp_path, WITH_CHILD))
+    node.start()
+    node.await_ready(5.0)
+    until("its child lives", lambda: len(node.tree()) == 2)
+    leader, child = node.tree()
+    first = iter([True])
+
+    def before_it_forked(_: int) -> list[ProcessId]:
+        return [leader]
+
+    def members(group: int) -> list[ProcessId]:
+        return [] if next(first, False) else group_members(group)
+
+    monkeypatch.setattr(node_process, "tree", before_it_forked)
+    monkeypatch.setattr(node_process, "group_members", members)
+    assert node.kill() == [leader, child]
+    assert not child.alive
 
 
 def test_an_orphan_of_a_dead_leader_is_ended_before_the_leader_is_replaced(

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from stack import process_table
-from stack.process_table import ProcessId
+from stack.process_table import ProcessId, identify
 
 PID, START = 4711, 99
 
@@ -43,6 +47,23 @@ def test_a_process_is_stopped_when_each_of_its_threads_is(
     assert one.state == state
     assert sorted(one.thread_states) == sorted(states)
     assert one.thread_states[0] == states[0]
+
+
+def test_the_kernel_tells_of_a_process_that_it_takes_down() -> None:
+    """One that nobody waited for is a zombie, and has kept its flag."""
+    child = subprocess.Popen([sys.executable, "-I", "-S", "-c", "import time; time.sleep(60)"])
+    try:
+        process = identify(child.pid)
+        assert process is not None
+        assert not process.exiting
+        process.signal(signal.SIGKILL)
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        assert process.exiting
+        assert not ProcessId(child.pid, process.start_ticks + 1).exiting, "another one of its pid"
+    finally:
+        child.kill()
+        child.wait()
+    assert not process.exiting, "it is gone"
 
 
 def test_a_process_that_is_gone_or_another_has_no_thread(one: ProcessId, tmp_path: Path) -> None:
