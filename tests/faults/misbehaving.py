@@ -11,6 +11,7 @@ from chaos.seed import source
 from stack.clients import Clients
 from tests.fakes.heard import Heard
 from tests.fakes.sse_server import SOON_S, SseServer, endless
+from tests.stack.until import until
 
 LEAKS = {f"leak-{index}": endless for index in range(4)}
 UNDRAINED = {f"undrained-{index}": endless for index in range(2)}
@@ -34,7 +35,7 @@ def left(server: SseServer, count: int) -> set[str]:
 
 def raise_inside(fault: Fault, stack: Stack) -> None:
     with suppress(BodyFailed), fault.inject(stack, RNG) as proof:
-        assert proof.read().bit
+        until("it bites", lambda: proof.read().bit)
         raise BodyFailed
 
 
