@@ -106,16 +106,15 @@ def crowd() -> tuple[Request, ...]:
 
 
 @pytest.mark.parametrize("router", ["smg", "sglang-router"])
-def test_honest_refusals_condemn_every_worker_by_name(router: str) -> None:
+def test_honest_refusals_condemn_a_worker_by_name(router: str) -> None:
+    """Mostly both of them; but once one is condemned, none of them is asked, and the other's count
+    may stop short of its threshold."""
     plan = Plan(router=router, knobs=NO_QUEUE, environment=FULL)
     with EmbeddedDriver(plan).launch() as stack, asking(stack, *crowd()) as marks:
-        for node in ("prefill-0", "decode-0"):
-            marks.wait(
-                f"{node} condemned",
-                lambda mark, node=node: (
-                    mark.about == node and mark.detail.get("guard") == "router_breaker"
-                ),
-            )
+        condemned = marks.wait(
+            "a worker is condemned", lambda mark: mark.detail.get("guard") == BREAKER
+        )
+        assert condemned.about in {"prefill-0", "decode-0"}
 
 
 @pytest.mark.parametrize("router", ["smg", "sglang-router"])
