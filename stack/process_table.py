@@ -31,8 +31,8 @@ class ProcessId:
 
     @property
     def exiting(self) -> bool:
-        """The kernel takes it down: its peers may have seen its sockets closed, and it is no zombie
-        yet. It never runs again."""
+        """The kernel takes it down, or has: its peers may see its sockets closed before it is a
+        zombie. It never runs its own code again."""
         status = _stat(self.pid)
         if status is None or status.start_ticks != self.start_ticks:
             return False

@@ -107,8 +107,7 @@ def crowd() -> tuple[Request, ...]:
 
 @pytest.mark.parametrize("router", ["smg", "sglang-router"])
 def test_honest_refusals_condemn_a_worker_by_name(router: str) -> None:
-    """Mostly both of them; but once one is condemned, none of them is asked, and the other's count
-    may stop short of its threshold."""
+    """Mostly both of them. One time on smg, after five refusals, only decode was."""
     plan = Plan(router=router, knobs=NO_QUEUE, environment=FULL)
     with EmbeddedDriver(plan).launch() as stack, asking(stack, *crowd()) as marks:
         condemned = marks.wait(

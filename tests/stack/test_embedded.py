@@ -19,6 +19,7 @@ from stack.guardian import ROOT
 from stack.node_process import NodeFailed
 from stack.page import fetch
 from stack.plan import Plan, Topology
+from stack.process_table import ProcessId
 from tests.stack.asking import answers, asking, request
 from tests.stack.live import live
 from tests.stack.until import until
@@ -157,6 +158,19 @@ def test_a_failpoint_holds_its_request_and_lets_it_go(live: EmbeddedStack) -> No
             until("it is held", lambda: proof.read().bit)
             assert not [m for m in marks.seen if m.about == "held" and m.kind is Kind.FINISHED]
     assert answers(live, "after-hold")
+
+
+def test_a_process_that_the_kernel_takes_down_has_crashed(
+    live: EmbeddedStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its front tells of its end some milliseconds before it is a zombie."""
+    crash = Failpoint("decode.step", "crash", "nobody")
+    with live.arm("decode-0", crash) as proof:
+        assert not proof.read().bit
+        with monkeypatch.context() as meanwhile:
+            meanwhile.setattr(ProcessId, "exiting", True)
+            assert proof.read().bit
+        assert not proof.read().bit
 
 
 def test_a_crash_is_proven_and_the_worker_is_replaced_in_place(live: EmbeddedStack) -> None:

@@ -23,10 +23,7 @@ class Control:
 CONTROLS = (
     Control("stalled", "prefill_inflight_watchdog", ("SURFACED", "SILENT"), 3, "transfer|handover"),
     # Another guard may end it after all: then it keeps the promise, and is not the expected one.
-    # Of the clients that leave, those that leave at a known stage: ci/mutate guards plays them all.
-    Control(
-        "test_client_disconnects", "abort_propagation", ("LEAKED", "CAUGHT", "TOLERATED"), count=6
-    ),
+    Control("disconnect", "abort_propagation", ("LEAKED", "CAUGHT", "TOLERATED"), 11),
     Control("sticky", "sticky_sessions", ("MISROUTED",), 3),
 )
 

@@ -74,6 +74,24 @@ def test_a_completion_without_a_transfer_is_not_enough() -> None:
         light(url, prefill).wait(0.3)
 
 
+def test_our_own_time_out_does_not_unsay_what_the_router_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answers = iter([(503, "503 no")])
+
+    def ask(*_: object) -> tuple[int, str]:
+        answer = next(answers, None)
+        if answer is None:
+            raise TimeoutError("timed out")
+        return answer
+
+    monkeypatch.setattr(FirstLight, "_ask", ask)
+    with pytest.raises(NodeFailed, match="it said last: 503 no"):
+        FirstLight("http://127.0.0.1:9", "tiny", []).wait(0.2)
+    with pytest.raises(NodeFailed, match="it said last: TimeoutError"):  # where it never answered
+        FirstLight("http://127.0.0.1:9", "tiny", []).wait(0.2)
+
+
 def test_a_router_that_refuses_is_quoted() -> None:
     with (
         router(503, threading.Event()) as url,
